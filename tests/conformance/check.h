@@ -1,4 +1,4 @@
-// What each conformance program uses to check itself.
+// What conformance programs use to check themselves.
 #pragma once
 
 #ifndef _GNU_SOURCE
@@ -12,17 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-// The status of a program that the host cannot run, as in automake's and meson's tests.
+// The exit status of a program that the host cannot run, as in automake's and meson's tests.
 enum { status_skipped = 77 };
 
-// Ends the program if CONDITION is false. It writes by one write(2), so that it can be used in
-// signal handlers and in children.
+// Ends the program if CONDITION is false. It writes with one write(2), so that signal handlers and
+// children can use it.
 #define CHECK(condition)                                                \
     do {                                                                \
         if (!(condition)) check_failed(__FILE__, __LINE__, #condition); \
     } while (0)
 
-// Like CHECK for calls that return -1 or less and set errno on failure; its value is the call's.
+// Like CHECK for calls that return -1 or less and set errno on failure. Its value is that of the
+// call.
 #define CALL(call)                                                          \
     ({                                                                      \
         __auto_type call_result = (call);                                   \
@@ -39,15 +40,15 @@ static inline void check_failed(const char* file, int line, const char* what) {
     _exit(2);
 }
 
-// Says why the host cannot run this program, and ends it.
+// Ends the program with the reason why the host cannot run it.
 static inline void skip(const char* reason) {
     printf("skipped: %s\n", reason);
     fflush(stdout);
     _exit(status_skipped);
 }
 
-// Keeps the processor busy for about ROUNDS instructions times three, in which samples can begin
-// and stops can fall. What it returns depends on every round.
+// Keeps the processor busy for about 3 * ROUNDS instructions, in which samples can begin and stops
+// can fall. The result depends on every round.
 static inline uint64_t spin(uint64_t rounds) {
     uint64_t value = rounds;
     for (uint64_t round = 0; round < rounds; ++round) {

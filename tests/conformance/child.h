@@ -1,4 +1,4 @@
-// How a child has ended.
+// What a child does, and how it has ended.
 #pragma once
 
 #include <signal.h>
@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-// What a child does that is to be killed, by its parent or with it.
+// For a child that is to be killed, by its parent or with it.
 static inline _Noreturn void spin_for_ever(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;) spin(100000);
@@ -34,7 +34,7 @@ static inline void expect_killed(pid_t child, int signal_number) {
     CHECK(WTERMSIG(status) == signal_number);
 }
 
-// There is no child to wait for, of whatever kind.
+// Checks that there is no child of any kind to wait for.
 static inline void expect_no_child(void) {
     errno = 0;
     CHECK(waitpid(-1, NULL, WNOHANG | __WALL) == -1);

@@ -1,5 +1,5 @@
-// Waits for the end of a pipe (argument 1), then executes the rest. A profiler can attach before
-// the program's first instruction.
+// Waits for the end of a pipe (argument 1), then executes the command in the other arguments. So a
+// profiler can attach before the program's first instruction.
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -70,7 +70,8 @@ const char* Check::flow() const {
             return "leaves the ordinary";
     }
     switch (in_.mnemonic()) {
-        // They address memory in a way that no prefix reaches, or change what may be accessed.
+        // No prefix redirects the memory accesses of these, or they change which memory is
+        // accessible.
         case ZYDIS_MNEMONIC_CLZERO:
         case ZYDIS_MNEMONIC_MONITOR:
         case ZYDIS_MNEMONIC_MONITORX:
@@ -85,7 +86,7 @@ const char* Check::flow() const {
     }
 }
 
-// LEA RSP, [RSP + x] or [RIP + context], and MOV between RSP and the context.
+// Whether it is LEA RSP, [RSP + x], LEA RSP, [RIP + context], or a MOV between RSP and the context.
 bool Check::moves_rsp() const {
     if (in_.mnemonic() != ZYDIS_MNEMONIC_LEA && in_.mnemonic() != ZYDIS_MNEMONIC_MOV) return false;
     const auto* memory = in_.modrm_memory();
@@ -94,7 +95,8 @@ bool Check::moves_rsp() const {
     return in_.mnemonic() == ZYDIS_MNEMONIC_LEA && memory->mem.base == ZYDIS_REGISTER_RSP;
 }
 
-// MOV dword [RSP + the bytes of some words], immediate: how a superblock is left early.
+// Whether it is MOV dword [RSP + x], immediate, with x a multiple of a word: an early exit of a
+// superblock uses it.
 bool Check::corrects_record() const {
     constexpr std::array<std::uint8_t, 3> opcode = {0xc7, 0x84, 0x24};
     const auto bytes = in_.bytes();
@@ -115,11 +117,11 @@ bool Check::may_access(const ZydisDecodedOperand& operand) const {
         return pushes || (memory.index == ZYDIS_REGISTER_NONE && memory.disp.value < 0 &&
                           !(operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ));
     }
-    // The shifted pointer of a string instruction.
+    // A string instruction uses the shifted pointer.
     if (in_.zydis().meta.category == ZYDIS_CATEGORY_STRINGOP ||
         in_.zydis().meta.category == ZYDIS_CATEGORY_IOSTRINGOP)
         return memory.segment == ZYDIS_REGISTER_ES && gpr_number(memory.base) == rdi_number;
-    // The table of indirect branches.
+    // Reads of the table of indirect branches are allowed.
     return in_.mnemonic() == ZYDIS_MNEMONIC_MOV && memory.base == ZYDIS_REGISTER_R10 &&
            memory.index == ZYDIS_REGISTER_R11 && memory.scale == sizeof(std::uint32_t) &&
            in_.operands()[0].reg.value == ZYDIS_REGISTER_R11D;

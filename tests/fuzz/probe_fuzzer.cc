@@ -1,5 +1,6 @@
-// libFuzzer: arbitrary text as a probe. What parses is bound to an instruction of arbitrary bytes
-// and evaluated with arbitrary registers and memory; what does not must say where.
+// libFuzzer: arbitrary text as a probe. A text that parses is bound to an instruction of arbitrary
+// bytes and evaluated with arbitrary registers and memory. For other texts the error must give a
+// place.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ constexpr std::size_t header_bytes = Instruction::max_length + 9;
     std::abort();
 }
 
-// Memory whose content follows from its address. Some of it cannot be read.
+// Memory whose content follows from its address. Some of it is unreadable.
 class Memory final : public MemoryReader {
   public:
     bool read(GuestAddress from, std::span<std::byte> to) override {
@@ -57,7 +58,7 @@ void check_places(const ProbeSet& set, unsigned choices) {
     }
 }
 
-// What is known of an instruction may not change what its probes say.
+// Knowledge about an instruction must not change what its probes report.
 void check_events(const ProbeSet& set, const Instruction& in, std::uint64_t seed,
                   unsigned choices) {
     Memory memory;

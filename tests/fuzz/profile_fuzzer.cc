@@ -1,5 +1,5 @@
-// libFuzzer: arbitrary text as a profile. What is accepted is shown, exported in every format,
-// merged and compared with itself, and written, which must give a profile again.
+// libFuzzer: arbitrary text as a profile. A text that is accepted is shown, exported in every
+// format, merged and compared with itself, and written, which must result in a profile again.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -18,7 +18,7 @@
 using namespace shadowprof;
 using Json = nlohmann::json;
 
-// libFuzzer's own changes of bytes.
+// libFuzzer's own byte-wise mutator.
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
 namespace {
@@ -105,7 +105,7 @@ const Json& any_of(const std::vector<Json>& list, std::mt19937& random) {
     return list[random() % list.size()];
 }
 
-// Another value, mostly of the same type, for another type is refused at once.
+// Returns another value, mostly of the same type, because another type is refused at once.
 Json other_value(const Json& value, std::mt19937& random) {
     static const std::vector<Json> counts{0,
                                           1,
@@ -162,7 +162,7 @@ void change(Json& root, std::mt19937& random) {
 
 }  // namespace
 
-// Mostly changes of values, for changes of bytes rarely leave a profile.
+// Mostly changes values, because changes of bytes rarely leave a valid profile.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t most, unsigned seed) {
     std::mt19937 random(seed);

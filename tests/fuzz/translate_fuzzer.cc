@@ -1,6 +1,6 @@
-// libFuzzer: arbitrary bytes as guest code, decoded and translated at every trace level. Nothing of
-// it is executed; the host code that came out is decoded again and must keep to what is the
-// guest's.
+// libFuzzer: arbitrary bytes as guest code, decoded and translated at every trace level. None of it
+// is executed. The resulting host code is decoded again and must access only what belongs to the
+// guest.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 // Two pages of code, the second of which may be missing.
 constexpr std::uint64_t code_start = 0x3456'0000'0000;
-constexpr std::size_t header_bytes = 3;  // where the code begins, and choices
+constexpr std::size_t header_bytes = 3;  // where the code begins, and how it is translated
 
 [[noreturn]] void fail(const std::string& what) {
     std::fprintf(stderr, "%s\n", what.c_str());
@@ -36,7 +36,7 @@ class Pages final : public PageSource {
     }
 };
 
-// A translator with all that it needs, until its tables are full.
+// A translator with everything that it needs, used until its tables are full.
 class Bench {
   public:
     Bench()
@@ -115,8 +115,8 @@ void Bench::translate(TraceLevel level, GuestAddress at, unsigned how) {
     check_what_was_added(before, clears);
 }
 
-// Superblocks of blocks that were translated one after the other, as those are that may follow each
-// other.
+// Makes superblocks of blocks that were translated one after the other, like blocks that may follow
+// each other.
 void Bench::join(BlockId first, unsigned how) {
     for (std::size_t size = 2 + how % 3; first + size <= tables_.size(); ++first) {
         std::vector<BlockId> parts(size);
@@ -136,7 +136,7 @@ void Bench::check_what_was_added(const std::uint8_t* before, std::uint64_t clear
     look_up(code);
 }
 
-// Any host address may fault.
+// Looks up every host address, because any of them may fault.
 void Bench::look_up(std::span<const std::uint8_t> code) {
     for (const auto& byte : code) {
         const auto position = translator_.locate(reinterpret_cast<std::uint64_t>(&byte));

@@ -129,7 +129,8 @@ void Naming::choose_names(bool with_high_byte) {
         {{9, 10, 11}, {9, 11, 10}, {10, 9, 11}, {10, 11, 9}, {11, 9, 10}, {11, 10, 9}}};
     displaced_ = random_.pick(orders);
     high_byte_ = static_cast<std::uint8_t>(4 + random_.below(4));
-    // Beside AH to BH only registers without a REX prefix, and for bytes AL to BL.
+    // Beside AH to BH, only registers without a REX prefix can be used, and among bytes only AL to
+    // BL.
     static constexpr std::array<std::uint8_t, 12> all = {3, 2, 1, 0, 5, 6, 7, 8, 12, 13, 14, 15};
     const auto usable = std::span(all).first(with_high_byte ? 4 : all.size());
     const auto first = random_.below(usable.size());

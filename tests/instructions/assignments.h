@@ -15,8 +15,8 @@ namespace shadowprof {
 struct Assignment {
     std::optional<std::uint8_t> reg, rm, vvvv, is4, mask;  // numbers within their class
     std::optional<AddressFields> address;                  // without a displacement
-    bool force_rex = false;                                // SPL to DIL are meant
-    bool no_rex = false;                                   // AH to BH are meant
+    bool force_rex = false;                                // the numbers name SPL to DIL
+    bool no_rex = false;                                   // the numbers name AH to BH
     bool prefixed = false;  // the address uses FS or GS, or has 32 bits
 
     friend bool operator==(const Assignment&, const Assignment&) = default;

@@ -15,7 +15,7 @@ namespace {
 
 using gpr::rsp;
 
-// For each register its kind, and the index of the first register that is equal.
+// The kind of each register, and the index of the first equal register.
 using Pattern = std::vector<std::pair<char, std::size_t>>;
 
 Pattern pattern_of(const std::vector<std::uint8_t>& registers) {

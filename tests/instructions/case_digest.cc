@@ -25,8 +25,8 @@ class Digest {
 }  // namespace
 
 std::uint64_t digest(const Case& test) {
-    // x87, MXCSR and XMM0 to XMM15. What follows has different places on each host; `drawn` shows
-    // that equally many numbers were drawn for it.
+    // x87, MXCSR and XMM0 to XMM15. The later parts have different places on each host; `drawn`
+    // shows that equally many numbers were drawn for them.
     constexpr std::size_t legacy_bytes = 512;
     const auto& cpu = test.start;
     Digest digest;

@@ -25,7 +25,7 @@ struct Request {
     std::uint32_t first, count;
 };
 
-// Answers once when all cases are done. After a crash, the slots tell how far it came.
+// Answers once when all cases are done. After a crash, the slots show how far it came.
 [[noreturn]] void serve(int channel, std::span<Slot> slots) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     CaseEmulator emulator;

@@ -23,7 +23,7 @@ class CaseEmulator {
     void run_level(const Slot& slot, TraceLevel level, Outcome& outcome);
     // Compares the trace with what the case did. Returns text; empty if the trace is correct.
     std::string check_trace(const Slot& slot, TraceLevel level, const Outcome& outcome) const;
-    // As check_trace(), for what a ValueTracker knows after the case if it knows all registers
+    // Like check_trace(), for what a ValueTracker knows after the case if it knows all registers
     // before it.
     std::string check_known(const Slot& slot) const;
     std::string check_values(const Slot& slot, std::size_t record) const;

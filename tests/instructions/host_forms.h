@@ -28,7 +28,8 @@ class HostForms {
     void note_skipped_case(std::size_t form) { ++skipped_[form].cases; }
     void note_blank(std::size_t form) { ++skipped_[form].instructions; }
 
-    // How many forms has() was false for; by instruction set, with what was skipped.
+    // has() was false for this number of forms. The text lists them by instruction set, with what
+    // was skipped.
     std::size_t lacking() const;
     std::string describe_lacking() const;
 

@@ -23,7 +23,7 @@ Registers choose_pool(Random& random) {
     return pool;
 }
 
-// Whether a BT-like instruction may access a bit far away, as its bit number is not small.
+// Whether a BT-like instruction may access a distant bit, because its bit number is not small.
 bool may_test_far_bit(const Instance& instance) {
     const auto& in = *instance.instruction;
     if (in.mnemonic() < ZYDIS_MNEMONIC_BT || in.mnemonic() > ZYDIS_MNEMONIC_BTS) return false;

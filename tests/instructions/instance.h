@@ -51,8 +51,8 @@ struct Instance {
     std::optional<std::uint64_t> assigned(std::uint8_t reg) const;
 };
 
-// Nothing if no tried variation of the form's sample is of that form. An assignment determines the
-// registers.
+// Returns nullopt if no tried variation of the form's sample has that form. An assignment
+// determines the registers.
 std::optional<Instance> make_instance(const Form& form, const Surroundings& where, Random& random,
                                       const Assignment* assignment = nullptr);
 

@@ -8,10 +8,10 @@
 
 namespace shadowprof {
 
-// Nothing for a form that is tested.
+// Returns why a form has no cases; nullopt for a form that is tested.
 std::optional<std::string_view> why_left_out(const Form& form);
 
-// Why the emulator may leave an instruction to the hardware; nothing if it may not.
+// Returns why the emulator may leave an instruction to the hardware; nullopt if it may not.
 std::optional<std::string_view> why_single_stepped(const Instruction& instruction);
 
 }  // namespace shadowprof

@@ -21,7 +21,7 @@ struct Access {
     friend bool operator==(const Access&, const Access&) = default;
 };
 
-// Nothing if the slots are inconsistent.
+// Returns nullopt if the slots are inconsistent.
 std::optional<std::vector<Access>> accesses_in(std::span<const std::uint64_t> words,
                                                const BlockTables& tables) {
     std::vector<Access> result;

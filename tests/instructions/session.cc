@@ -37,7 +37,7 @@ std::string mnemonic_name(ZydisMnemonic mnemonic) {
     return ZydisMnemonicGetString(mnemonic);
 }
 
-// The effect of an operand-size prefix on them depends on the processor's vendor, and with it the
+// The effect of an operand-size prefix on branches depends on the processor's vendor, and so do the
 // forms and their cases.
 bool is_branch(const Form& form) {
     const auto in = decode(assemble(form.sample).span(), {0});

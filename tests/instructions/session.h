@@ -84,7 +84,7 @@ class Session {
     std::set<std::uint64_t> here_, translated_;  // indexes of forms
     NamesByReason single_stepped_;
     std::size_t cases_single_stepped_ = 0, forms_left_out_ = 0;
-    std::size_t native_disturbed_ = 0;  // cases of which only the second native run agreed
+    std::size_t native_disturbed_ = 0;  // cases in which only the second native run agreed
 };
 
 }  // namespace shadowprof

@@ -6,7 +6,7 @@
 
 static volatile sig_atomic_t faults;
 
-// It is entered with the flag set.
+// The handler is entered with AC set.
 static void on_fault(int signal_number, siginfo_t* info, void* context) {
     greg_t* registers = ((ucontext_t*)context)->uc_mcontext.gregs;
     CHECK(signal_number == SIGBUS && info->si_code == BUS_ADRALN);

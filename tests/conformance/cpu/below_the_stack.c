@@ -1,4 +1,4 @@
-// What lies below the stack pointer stays as it is where no signal is handled.
+// Memory below the stack pointer does not change unless a signal is handled.
 #include "check.h"
 
 enum { words = 400 };

@@ -1,4 +1,4 @@
-// Code that is made writable, changed and made executable again is executed as it was written last.
+// Code that is made writable, changed and made executable again executes in its newest version.
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// To execute memory that may not be executed, or is not there, raises SIGSEGV at its address.
+// Executing memory that is not executable, or not mapped, raises SIGSEGV at its address.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// A locked CMPXCHG to memory that may only be read faults though it would store nothing.
+// A locked CMPXCHG to read-only memory faults even if it would store nothing.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

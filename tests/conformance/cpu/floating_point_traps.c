@@ -1,4 +1,4 @@
-// Unmasked floating-point exceptions raise SIGFPE that tells which, for SSE and for the x87.
+// Unmasked floating-point exceptions of SSE and the x87 raise SIGFPE, which names the exception.
 #include <setjmp.h>
 #include <signal.h>
 

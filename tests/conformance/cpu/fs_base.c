@@ -1,10 +1,10 @@
-// A program may have another FS base than its C library's for a while.
+// A program may temporarily have another FS base than its C library's.
 #include <asm/prctl.h>
 #include <sys/syscall.h>
 
 #include "check.h"
 
-// Nothing of the C library may be called in between: its thread is gone.
+// The C library must not be called in between: its thread-local data is not reachable.
 __attribute__((noinline, optimize("no-stack-protector"))) static uint64_t with_base(
     uint64_t base, uint64_t own, uint64_t rounds) {
     uint64_t value;

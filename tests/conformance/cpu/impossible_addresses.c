@@ -1,4 +1,4 @@
-// Addresses that cannot be, and instructions of the kernel, raise SIGSEGV without an address.
+// Non-canonical addresses and privileged instructions raise SIGSEGV without an address.
 #include <setjmp.h>
 #include <signal.h>
 

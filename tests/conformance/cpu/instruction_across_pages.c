@@ -1,4 +1,4 @@
-// An instruction on two pages faults at the second one if that is not there.
+// An instruction on two pages faults at the second page if that is not mapped.
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>

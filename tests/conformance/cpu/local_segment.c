@@ -9,7 +9,7 @@
 static volatile uint32_t area[8] __attribute__((aligned(16)));
 
 int main(void) {
-    // The base has 32 bits.
+    // A base has 32 bits.
     struct user_desc segment = {
         .entry_number = 1, .limit = 0xfffff, .seg_32bit = 1, .limit_in_pages = 1, .useable = 1};
     segment.base_addr = (uint32_t)(uintptr_t)area;

@@ -1,4 +1,4 @@
-// Rounding as set in MXCSR holds across time and handlers, which begin with the default.
+// The rounding mode in MXCSR survives time and handlers; handlers begin with the default.
 #include <signal.h>
 
 #include "check.h"
@@ -13,7 +13,7 @@ static void look(int signal_number) {
     __builtin_ia32_ldmxcsr(0x7f80);
 }
 
-// In the direction of MXCSR.
+// Rounds in the direction that MXCSR says.
 __attribute__((noinline)) static double third(void) {
     volatile double one = 1, three = 3;
     return one / three;

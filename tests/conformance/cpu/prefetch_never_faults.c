@@ -1,4 +1,4 @@
-// A prefetch of memory that is not there does nothing.
+// A prefetch of unmapped memory does nothing.
 #include "check.h"
 
 int main(void) {

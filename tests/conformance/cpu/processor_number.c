@@ -1,4 +1,4 @@
-// The number of the processor is one that the program may use, and is where it runs.
+// The processor's number is one that the program may use, and is that of its processor.
 // diverges: it may be moved to another processor behind the look at its number
 #include <sched.h>
 

@@ -9,7 +9,8 @@ enum { max_processors = 4096, increments = 30000 };
 
 static uint64_t counters[max_processors];
 
-// One try: 0 if the counter of the processor was incremented. It is long, to be interrupted.
+// Tries once. Returns 0 if the processor's counter was incremented. The sequence is long, so that
+// it is interrupted.
 __attribute__((noinline)) static int try_increment(struct rseq* area, uint64_t* aborted) {
     __asm__ goto volatile(
         ".pushsection __rseq_cs, \"aw\"\n\t"

@@ -1,4 +1,4 @@
-// Code on a page that may be written and executed is executed as it was written last.
+// Code on a page that is writable and executable executes in its newest version.
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// A REP MOVSB that runs into memory that is not there tells how far it came.
+// When a REP MOVSB reaches unmapped memory, its registers say how far it came.
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>

@@ -1,4 +1,4 @@
-// Functions of the vsyscall page, where there is one, tell what their system calls tell.
+// Functions of the vsyscall page, if there is one, return what their system calls return.
 #include <stdio.h>
 #include <sys/time.h>
 #include <time.h>

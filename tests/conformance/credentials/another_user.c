@@ -1,4 +1,4 @@
-// A process that becomes another user cannot go back, and goes on with what it has.
+// A process that becomes another user cannot go back, and keeps what it has open.
 #include <fcntl.h>
 #include <grp.h>
 

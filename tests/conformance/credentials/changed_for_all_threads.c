@@ -1,4 +1,4 @@
-// setresuid of the library changes all threads, which it interrupts for that, and none is harmed.
+// The library's setresuid changes all threads, which it interrupts, and harms none.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// setfsuid changes whose files are made, and nothing else.
+// setfsuid changes the owner of new files, and nothing else.
 #include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

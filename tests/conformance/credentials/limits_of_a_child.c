@@ -1,4 +1,4 @@
-// prlimit reads and changes the limits of a child, and leaves one's own.
+// prlimit reads and changes the limits of a child, and leaves the caller's own.
 #include <sys/resource.h>
 
 #include "child.h"

@@ -1,4 +1,4 @@
-// no_new_privs, once set, is on for good, in children and behind exec.
+// no_new_privs, once set, stays set, in children and behind exec.
 #include "child.h"
 
 int main(int count, char** arguments) {

@@ -1,4 +1,4 @@
-// A process that is not dumpable stays so, runs on, forks, and has children like it.
+// A process that is not dumpable stays so, runs on, and forks children that are not dumpable.
 #include "child.h"
 
 int main(void) {

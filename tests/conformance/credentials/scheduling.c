@@ -1,4 +1,4 @@
-// Scheduling policy and I/O priority are what was set, and inherited unless reset on fork.
+// Scheduling policy and I/O priority stay as set, and are inherited unless reset on fork.
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// Supplementary groups are what was set, in their order, and inherited.
+// Supplementary groups stay as set, in their order, and are inherited.
 #include <grp.h>
 
 #include "child.h"

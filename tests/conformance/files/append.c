@@ -1,4 +1,4 @@
-// Writers that append from two processes lose nothing of each other.
+// Two processes that append to one file do not overwrite each other.
 #include <fcntl.h>
 
 #include "child.h"

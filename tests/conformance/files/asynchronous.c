@@ -1,4 +1,4 @@
-// Requests of io_submit complete with their own data, in whatever order.
+// Requests of io_submit complete with their own data, in any order.
 #include <linux/aio_abi.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

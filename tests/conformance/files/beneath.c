@@ -1,4 +1,4 @@
-// openat2 keeps beneath its folder, refuses links if asked to, and says so by its errors.
+// openat2 stays beneath its folder, refuses links if asked to, and reports both by its errors.
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// close_range closes what it is told to, or marks it close-on-exec.
+// close_range closes the descriptors of its range, or marks them close-on-exec.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <sys/syscall.h>

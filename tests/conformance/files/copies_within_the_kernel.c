@@ -1,4 +1,4 @@
-// sendfile, copy_file_range and splice copy bytes, and move the offsets that they were not given.
+// sendfile, copy_file_range and splice copy bytes, and move offsets that the caller does not pass.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>

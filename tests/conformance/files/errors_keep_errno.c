@@ -1,4 +1,4 @@
-// errno is what the last failed call said, however long ago.
+// errno keeps the error of the last failed call, however long ago.
 #include <fcntl.h>
 
 #include "check.h"

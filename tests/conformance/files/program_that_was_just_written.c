@@ -1,4 +1,4 @@
-// A program can be executed as soon as the only descriptor it was written by is closed.
+// A program can be executed as soon as the only descriptor that wrote it is closed.
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>

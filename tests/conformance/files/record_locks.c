@@ -1,4 +1,4 @@
-// Record locks belong to the process: a child has none of them, and is told who has.
+// Record locks belong to the process: a child has none, and learns which process holds them.
 #include <fcntl.h>
 #include <sys/mman.h>
 

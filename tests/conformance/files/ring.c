@@ -1,4 +1,4 @@
-// Each request in an io_uring completes once, with the result of the call it stands for.
+// Each request in an io_uring completes once, with the result of the equivalent call.
 // diverges: the kernel writes to memory that it shares with it
 #include <linux/io_uring.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-// A write over RLIMIT_FSIZE sends SIGXFSZ and is EFBIG; one up to it is short.
+// A write beyond RLIMIT_FSIZE sends SIGXFSZ and fails with EFBIG; one up to it is short.
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

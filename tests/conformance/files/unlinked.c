@@ -1,4 +1,4 @@
-// A file without a name lives on in its descriptor, and is counted no name.
+// A file without a name lives on in its descriptor, and has a link count of 0.
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-// inotify tells of a written file's close as soon as its only descriptor is closed.
+// inotify reports the close of a written file as soon as its only descriptor is closed.
 #include <fcntl.h>
 #include <sys/inotify.h>
 

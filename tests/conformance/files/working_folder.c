@@ -1,4 +1,4 @@
-// The working directory can be removed under a process; getcwd says so, and fchdir leads back.
+// A process's working directory can be removed; getcwd reports it, and fchdir leads back.
 #include <fcntl.h>
 
 #include "check.h"

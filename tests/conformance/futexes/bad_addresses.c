@@ -1,4 +1,4 @@
-// Futex operations on memory that is not there are EFAULT, on crooked addresses EINVAL.
+// Futex operations on unmapped memory fail with EFAULT, on unaligned addresses with EINVAL.
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

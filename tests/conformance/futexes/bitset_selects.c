@@ -1,4 +1,4 @@
-// FUTEX_WAKE_BITSET wakes only those whose bits meet its own.
+// FUTEX_WAKE_BITSET wakes only waiters whose bit sets intersect its own.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-// futex_wake and futex_wait (Linux 6.7) act as FUTEX_WAKE and FUTEX_WAIT; flags have the size.
+// futex_wake and futex_wait (Linux 6.7) act as FUTEX_WAKE and FUTEX_WAIT; flags give the size.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// The next owner of a robust PI mutex learns that the last one has died, and can make it whole.
+// The next owner of a robust PI mutex learns that the last owner died, and can repair the mutex.
 #include <pthread.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// A PI futex holds its owner's thread id; to lock it twice is EDEADLK, to try another's EAGAIN.
+// A PI futex holds its owner's thread id; relocking it is EDEADLK, trylock by another EAGAIN.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>

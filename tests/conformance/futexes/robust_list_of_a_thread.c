@@ -1,4 +1,4 @@
-// At a thread's end the kernel walks its robust list: words that it owns are marked, others left.
+// At a thread's end the kernel walks its robust list, and marks only the words that it owns.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-// The robust list that a thread has set stays set, and what is in it stays locked.
+// The robust list that a thread has set stays set, and the mutexes in it stay locked.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// FUTEX_WAIT with a time-out that nobody wakes is ETIMEDOUT, and not early.
+// FUTEX_WAIT that nobody wakes fails with ETIMEDOUT, and not early.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>

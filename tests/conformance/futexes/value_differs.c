@@ -1,4 +1,4 @@
-// FUTEX_WAIT on a word with another value is EAGAIN at once, and FUTEX_WAKE without waiters is 0.
+// FUTEX_WAIT on another value fails with EAGAIN at once; FUTEX_WAKE without waiters returns 0.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 

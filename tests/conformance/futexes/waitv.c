@@ -1,4 +1,4 @@
-// futex_waitv says which of its words was woken, EAGAIN where one differs, and times out.
+// futex_waitv returns which word was woken, fails with EAGAIN if one differs, and times out.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>

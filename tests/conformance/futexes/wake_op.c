@@ -1,4 +1,4 @@
-// FUTEX_WAKE_OP changes the second word, and says by its old value whether it wakes there too.
+// FUTEX_WAKE_OP changes the second word, whose old value decides whether it wakes there too.
 #include <linux/futex.h>
 #include <sys/syscall.h>
 

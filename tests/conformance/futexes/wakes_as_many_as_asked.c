@@ -1,4 +1,4 @@
-// FUTEX_WAKE wakes as many waiters as it is asked to, and says how many.
+// FUTEX_WAKE wakes as many waiters as requested, and returns how many.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-// MADV_DONTNEED makes anonymous pages zeros, those asked for and no others.
+// MADV_DONTNEED zeroes the given anonymous pages and no others.
 #include <sys/mman.h>
 
 #include "check.h"

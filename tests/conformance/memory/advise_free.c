@@ -1,4 +1,4 @@
-// A page freed by MADV_FREE is what it was or zeros, and what is written behind it is kept.
+// A page freed by MADV_FREE has its old content or zeros, and later writes to it are kept.
 #include <sys/mman.h>
 
 #include "check.h"

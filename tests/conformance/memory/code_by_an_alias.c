@@ -1,4 +1,4 @@
-// Code that is written by one address of a page and executed by another is the new code at once.
+// Code that is written at one address of a page and executed at another is new at once.
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// Code that is overwritten between its calls does what it says now.
+// Code that is overwritten between its calls executes in its newest version.
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// Pages without PROT_EXEC do not execute: a call faults at the address called.
+// Pages without PROT_EXEC do not execute: a call faults at the called address.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Mappings of /dev/zero are zeros, and hold what is written, apart from each other.
+// Mappings of /dev/zero begin with zeros, keep what is written, and are independent.
 #include <fcntl.h>
 #include <sys/mman.h>
 

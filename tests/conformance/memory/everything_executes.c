@@ -1,4 +1,4 @@
-// With READ_IMPLIES_EXEC of personality(2), pages that are mapped to be read can be executed.
+// With READ_IMPLIES_EXEC of personality(2), readable mappings can be executed.
 #include <sys/mman.h>
 #include <sys/personality.h>
 

@@ -1,4 +1,4 @@
-// A rep movsb that faults at a page's border says so exactly, and goes on when the page opens.
+// A rep movsb that faults at a page's border has exact registers, and goes on once the page opens.
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>

@@ -1,4 +1,4 @@
-// SIGSEGV says where and why: no mapping at all, or one without the permission.
+// SIGSEGV gives the address and the reason: no mapping, or no permission.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// What is unmapped in the middle of a mapping is gone, and its neighbours stay.
+// Unmapping the middle of a mapping removes it and leaves its neighbours.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

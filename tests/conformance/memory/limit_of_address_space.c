@@ -1,4 +1,4 @@
-// Under a tight RLIMIT_AS what fits is given, what does not is ENOMEM, and forks still work.
+// Under a tight RLIMIT_AS, mappings that fit succeed, others fail with ENOMEM, forks still work.
 #include <sys/mman.h>
 #include <sys/resource.h>
 

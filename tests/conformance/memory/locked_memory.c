@@ -1,4 +1,4 @@
-// mlock counts in VmLck, munlock takes it off again, and a fork's child has none locked.
+// mlock adds to VmLck, munlock subtracts from it, and a forked child has no locked memory.
 #include <sys/mman.h>
 
 #include "child.h"

@@ -1,4 +1,4 @@
-// A free low address that mmap is asked for is given, and holds what is written there.
+// mmap gives a free low address that it is asked for, and the memory keeps what is written.
 #include <sys/mman.h>
 
 #include "check.h"

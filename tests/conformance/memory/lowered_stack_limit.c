@@ -1,4 +1,4 @@
-// A stack limit that is lowered while the program runs holds at once: growth beyond it is a fault.
+// A stack limit that is lowered during the run holds at once: growth beyond it faults.
 #include <sys/resource.h>
 
 #include "child.h"

@@ -1,4 +1,4 @@
-// mincore tells touched pages of anonymous memory from untouched ones.
+// mincore distinguishes touched pages of anonymous memory from untouched ones.
 // known-fault: exact,verify: pages are made resident by being read
 #include <sys/mman.h>
 

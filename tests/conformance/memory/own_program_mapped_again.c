@@ -14,7 +14,7 @@ __attribute__((noinline)) static int triple(int value) {
 
 static const char constant[] = "a constant in the program's file";
 
-// Where in the program's file that lies which is at ADDRESS in memory.
+// The offset in the program's file of what is at ADDRESS in memory.
 struct place {
     uintptr_t address;
     size_t offset;

@@ -1,4 +1,4 @@
-// What is written to a private mapping of a file is not in the file, and what was not is.
+// Writes to a private mapping do not reach the file; unwritten pages show the file.
 #include <sys/mman.h>
 
 #include "check.h"

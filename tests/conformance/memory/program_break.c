@@ -1,4 +1,4 @@
-// brk grows with zeros and shrinks, and sbrk(0) stays where it was put.
+// brk grows with zeros and shrinks, and sbrk(0) stays where it was set.
 #include "check.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A page with a key that denies access faults by SEGV_PKUERR, and opens without a system call.
+// A page whose key denies access faults with SEGV_PKUERR, and opens without a system call.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// process_vm_readv of one's own memory gives what is there, gathered and scattered.
+// process_vm_readv of a process's own memory reads its content, gathered and scattered.
 #include <sys/uio.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// mremap of no bytes of a shared mapping maps the same pages once more.
+// mremap of zero bytes of a shared mapping maps the same pages once more.
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// MREMAP_FIXED moves a mapping onto another one, which is gone then.
+// MREMAP_FIXED moves a mapping onto another one, which it replaces.
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// mremap makes a mapping larger, where it is or elsewhere, and keeps what is in it.
+// mremap enlarges a mapping, in place or elsewhere, and keeps its content.
 #include <sys/mman.h>
 
 #include "check.h"

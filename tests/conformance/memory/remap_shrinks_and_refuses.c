@@ -1,4 +1,4 @@
-// mremap makes a mapping smaller, and refuses to grow one in place over its neighbour.
+// mremap shrinks a mapping, and refuses to grow one in place over its neighbour.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

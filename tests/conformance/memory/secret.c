@@ -1,4 +1,4 @@
-// Memory of memfd_secret is read and written by its process, and by no read(2) at all.
+// Memory of memfd_secret can be read and written by its process, but not by read(2).
 #include <sys/mman.h>
 #include <sys/syscall.h>
 

@@ -1,4 +1,4 @@
-// What is written to a shared mapping of a file is read from the file, and the other way round.
+// Writes to a shared mapping reach the file, and writes to the file reach the mapping.
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// Shared anonymous memory is one memory for parent and child, in both directions.
+// Parent and child see each other's writes to shared anonymous memory.
 // diverges: children write to memory that it shares with them
 #include <sched.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-// The stack grows with deep recursion, megabytes at a time, and holds what is on it.
+// The stack grows with deep recursion, by megabytes, and keeps its content.
 #include <sys/resource.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// An instruction that overwrites one right behind it changes what is executed next.
+// An instruction that overwrites the next one changes what is executed.
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// A System V segment counts who is attached: this process alone.
+// A System V segment counts its attached processes: only this one.
 // known-fault: sampled,attached: a replica has the segment attached, too
 #include <sys/ipc.h>
 #include <sys/shm.h>

@@ -1,4 +1,4 @@
-// Memory that asks for huge pages holds what is written, through forks and partial unmapping.
+// Memory with MADV_HUGEPAGE keeps its content through forks and partial unmapping.
 #include <sys/mman.h>
 
 #include "child.h"

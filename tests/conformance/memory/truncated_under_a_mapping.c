@@ -1,4 +1,4 @@
-// Pages of a mapping that truncation took fault, and are zeros once the file is long again.
+// Pages of a mapping behind a truncated file's end fault, and are zeros once the file grows.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

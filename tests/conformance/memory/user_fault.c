@@ -1,4 +1,4 @@
-// userfaultfd: a missing page is filled by another thread, and the access goes on with that.
+// userfaultfd: another thread fills a missing page, and the access continues with its content.
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>

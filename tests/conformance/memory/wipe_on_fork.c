@@ -1,4 +1,4 @@
-// MADV_WIPEONFORK gives a child zeros, and leaves the parent what it has.
+// MADV_WIPEONFORK gives a child zeros, and leaves the parent's content.
 #include <sys/mman.h>
 
 #include "child.h"

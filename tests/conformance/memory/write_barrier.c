@@ -1,4 +1,4 @@
-// A handler that opens a protected page lets the store that faulted be done again.
+// After a handler makes a protected page writable, the store that faulted is executed again.
 #include <signal.h>
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-// A page is written, made executable and run, again and again, as compilers at run time do.
+// A page is written, made executable and run, again and again, as JIT compilers do.
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// A process that works for long under an init leaves it nothing but itself to wait for.
+// An init whose child works for long has only that child to wait for.
 #include "enter.h"
 
 static void body(void) {

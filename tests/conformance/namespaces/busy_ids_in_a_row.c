@@ -1,4 +1,4 @@
-// Process ids in a PID namespace whose processes work for long are given in a row.
+// Process ids in a PID namespace are consecutive, even if its processes work for long.
 #include "enter.h"
 
 static void body(void) {

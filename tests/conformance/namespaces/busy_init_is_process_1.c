@@ -1,4 +1,4 @@
-// The first child of a process that works behind unshare(CLONE_NEWPID) is process 1.
+// The first child of a process that works after unshare(CLONE_NEWPID) is process 1.
 #include "enter.h"
 
 static void body(void) {

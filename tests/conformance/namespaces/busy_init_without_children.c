@@ -1,4 +1,4 @@
-// An init that works for long and has made no child has none to wait for.
+// An init that works for long without making a child has no child to wait for.
 #include "enter.h"
 
 static void body(void) {

@@ -1,4 +1,4 @@
-// kill(-1) of an init that works for long is ESRCH while it is alone in its namespace.
+// kill(-1) by an init that works for long fails with ESRCH while it is alone in its namespace.
 #include "enter.h"
 
 static void body(void) {

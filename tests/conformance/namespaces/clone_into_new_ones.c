@@ -1,4 +1,4 @@
-// clone makes process 1 of a new PID namespace and a new user namespace in one call.
+// One clone makes process 1 of a new PID namespace and a new user namespace.
 #include "enter.h"
 
 _Alignas(16) static char stack[65536];

@@ -1,4 +1,4 @@
-// Entering namespaces without privileges.
+// Enters namespaces without privileges.
 #pragma once
 
 #include <fcntl.h>
@@ -14,7 +14,8 @@ static inline int write_file(const char* name, const char* text) {
     return done == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-// Makes the process root of a new user namespace, in new ones of the kinds FLAGS says as well.
+// Makes the process root of a new user namespace, and puts it into new namespaces of the kinds in
+// FLAGS.
 static inline void enter_user_namespace(int flags) {
     const unsigned user = geteuid(), group = getegid();
     if (unshare(CLONE_NEWUSER | flags) != 0) skip("namespaces are refused");
@@ -52,8 +53,8 @@ static inline void as_init(void (*body)(void)) {
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-// Like as_init, but this process itself makes its children be in the new namespace, works for a
-// while, and so does the init: a profiler has the time to notice both.
+// Like as_init, but the new namespace is for the children of this process itself. Both this process
+// and the init work for a while, so that a profiler has time to notice them.
 static inline void as_busy_init(void (*body)(void)) {
     if (unshare(CLONE_NEWPID) != 0) skip("the host refuses what namespaces are for");
     for (int round = 0; round < 100; ++round) spin(100000);

@@ -1,4 +1,4 @@
-// The first child behind unshare(CLONE_NEWPID) is process 1, and has no parent there.
+// The first child after unshare(CLONE_NEWPID) is process 1, and has no parent there.
 #include "enter.h"
 
 static void body(void) {

@@ -1,4 +1,4 @@
-// A name that is given in a UTS namespace is unknown outside, and stays.
+// A host name that is set in a UTS namespace is unknown outside, and stays set.
 #include "enter.h"
 
 int main(void) {

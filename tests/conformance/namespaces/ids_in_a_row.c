@@ -1,4 +1,4 @@
-// Process ids in a fresh PID namespace are given in a row, to its own processes and threads alone.
+// Process ids in a new PID namespace are consecutive, and go to its own processes and threads only.
 #include "enter.h"
 
 static void body(void) {

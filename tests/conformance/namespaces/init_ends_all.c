@@ -1,4 +1,4 @@
-// With its init all processes of a PID namespace end, before the init itself is waited for.
+// When an init ends, all processes of its PID namespace end before the init can be waited for.
 #include "enter.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// An init that has made no child has none to wait for.
+// An init that has made no child has no child to wait for.
 #include "enter.h"
 
 static void body(void) {

@@ -1,4 +1,4 @@
-// A process that joins a PID namespace by setns stays where it is, but for its children.
+// A process that joins a PID namespace by setns stays in its own; its children are in the new one.
 #include <sys/syscall.h>
 
 #include "enter.h"

@@ -1,4 +1,4 @@
-// Under an RLIMIT_NPROC with room for one child, that can always be made, and no second one.
+// Under an RLIMIT_NPROC with room for one child, one child can always be made, and no second one.
 // known-fault: sampled: replicas and the fork server count
 #include <sys/resource.h>
 

@@ -1,4 +1,4 @@
-// A child in a user namespace is the overflow user until its parent maps it, and root from then on.
+// A child in a user namespace is the overflow user until its parent maps it, and root afterwards.
 #include <sys/syscall.h>
 
 #include "enter.h"

@@ -1,4 +1,4 @@
-// A new network namespace has the loopback alone, down, and ports of its own.
+// A new network namespace has only the loopback, which is down, and ports of its own.
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <sys/ioctl.h>

@@ -1,4 +1,4 @@
-// Forks into a PID namespace whose init has ended are ENOMEM, and those before are not.
+// Forks into a PID namespace fail with ENOMEM once its init has ended, and succeed before.
 #include "enter.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// The first process of a user namespace is root there, with all capabilities, and stays it.
+// The first process of a user namespace is and stays root there, with all capabilities.
 #include "enter.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A message's sender is named by its id in the receiver's PID namespace: 0 if it has none there.
+// A message's sender has its id in the receiver's PID namespace, or 0 if it has none there.
 #include <sys/socket.h>
 
 #include "enter.h"

@@ -1,4 +1,4 @@
-// kill(-1) of an init reaches all others of its namespace, and is ESRCH where there is none.
+// kill(-1) by an init reaches all others in its namespace, and fails with ESRCH if there is none.
 #include "enter.h"
 
 static void body(void) {

@@ -1,4 +1,4 @@
-// An init gets from within its namespace only signals that it handles; others from outside.
+// From within its namespace an init gets only signals that it handles; from outside also others.
 #include "enter.h"
 
 static volatile sig_atomic_t handled;

@@ -1,4 +1,4 @@
-// System V objects are not seen in another IPC namespace, and go with theirs.
+// System V objects are invisible in another IPC namespace, and end with their own.
 #include <sys/ipc.h>
 #include <sys/shm.h>
 

@@ -1,4 +1,4 @@
-// Behind unshare(CLONE_NEWPID) a process can make no thread, until it is back by setns.
+// After unshare(CLONE_NEWPID) a process can make no thread until setns takes it back.
 #include <pthread.h>
 
 #include "enter.h"

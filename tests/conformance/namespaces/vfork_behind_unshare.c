@@ -1,4 +1,4 @@
-// A vforked child behind unshare(CLONE_NEWPID) is process 1, as is the program that it executes.
+// A vforked child after unshare(CLONE_NEWPID) is process 1, also after it executes a program.
 #include "enter.h"
 
 int main(int count, char** arguments) {

@@ -1,4 +1,4 @@
-// A process in a mount namespace in which /proc is hidden runs on, and finds none.
+// A process in a mount namespace with a hidden /proc runs on, and finds no /proc.
 #include <sys/mount.h>
 
 #include "enter.h"

@@ -1,4 +1,4 @@
-// Short writes of three processes to one pipe come out whole.
+// Short writes of three processes to one pipe arrive unmixed.
 #include "child.h"
 
 enum { writers = 3, records = 100, length = 200 };

@@ -1,4 +1,4 @@
-// A reader that sleeps in read(2), whatever stops around it, wakes with the bytes, and not before.
+// A reader that sleeps in read(2) wakes when bytes come and not before, whatever stops around it.
 #include <pthread.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// A write to a pipe whose only reading end was just closed sends SIGPIPE and is EPIPE.
+// A write to a pipe whose only reading end was just closed sends SIGPIPE and fails with EPIPE.
 #include <poll.h>
 #include <signal.h>
 

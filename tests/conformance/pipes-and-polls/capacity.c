@@ -1,4 +1,4 @@
-// A pipe takes as many bytes as its capacity, then is full until a page is read.
+// A pipe accepts as many bytes as its capacity, then is full until a page is read.
 #include <fcntl.h>
 
 #include "check.h"

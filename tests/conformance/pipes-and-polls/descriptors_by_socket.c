@@ -1,4 +1,4 @@
-// A descriptor that is sent through a socket is the same open file at the other side.
+// A descriptor that is sent through a socket refers to the same open file at the other side.
 #include <sys/mman.h>
 #include <sys/socket.h>
 

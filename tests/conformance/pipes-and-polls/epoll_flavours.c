@@ -1,4 +1,4 @@
-// epoll reports by level each time, by edge once, and one-shot until it is armed again.
+// epoll reports level-triggered events each time, edge-triggered ones once, one-shot until rearmed.
 #include <sys/epoll.h>
 
 #include "check.h"

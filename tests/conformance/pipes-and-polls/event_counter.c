@@ -1,4 +1,4 @@
-// An eventfd adds what is written and gives it back at once, or one by one as a semaphore.
+// An eventfd sums what is written, and returns it at once, or one by one as a semaphore.
 #include <sys/eventfd.h>
 
 #include "check.h"

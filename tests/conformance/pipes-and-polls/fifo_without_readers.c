@@ -1,4 +1,4 @@
-// A FIFO is ENXIO to writers as soon as its last reader has closed.
+// Opening a FIFO for writing fails with ENXIO as soon as its last reader has closed.
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -1,4 +1,4 @@
-// A pipe with O_DIRECT and a SEQPACKET socket keep the borders of what is written.
+// A pipe with O_DIRECT and a SEQPACKET socket keep the boundaries of writes.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

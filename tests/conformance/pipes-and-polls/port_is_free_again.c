@@ -1,4 +1,4 @@
-// A port can be bound and listened at again as soon as the one socket that did is closed.
+// A port can be bound and listened at again as soon as the only socket there is closed.
 #include <arpa/inet.h>
 #include <sys/socket.h>
 

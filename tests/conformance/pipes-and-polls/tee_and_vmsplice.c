@@ -1,4 +1,4 @@
-// tee copies what is in a pipe without taking it, vmsplice puts memory into one.
+// tee copies a pipe's content without consuming it; vmsplice puts memory into a pipe.
 #include <fcntl.h>
 #include <sys/uio.h>
 

@@ -1,4 +1,4 @@
-// What a process did to a System V semaphore with SEM_UNDO is undone at its own end, not earlier.
+// Changes to a System V semaphore with SEM_UNDO are undone at the process's own end, not earlier.
 #include <sys/ipc.h>
 #include <sys/sem.h>
 

@@ -1,4 +1,4 @@
-// /proc/self/task/*/children lists the children that the program has made, in their order.
+// /proc/self/task/*/children lists the program's own children, in their order.
 #include <fcntl.h>
 
 #include "child.h"

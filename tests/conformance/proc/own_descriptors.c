@@ -1,4 +1,4 @@
-// /proc/self/fd lists the program's own descriptors and the one that it lists by, and no other.
+// /proc/self/fd lists only the program's own descriptors and the one that reads the list.
 #include <dirent.h>
 #include <fcntl.h>
 

@@ -1,4 +1,4 @@
-// What is mapped appears in /proc/self/maps with its permissions, and nothing else does.
+// /proc/self/maps shows each mapping with its permissions, and nothing else.
 #include <fcntl.h>
 #include <sys/mman.h>
 

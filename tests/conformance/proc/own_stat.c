@@ -1,4 +1,4 @@
-// /proc/self/stat says of its own process: running, its parent, group, session and one thread.
+// /proc/self/stat shows the running state, the parent, group and session, and one thread.
 #include <fcntl.h>
 
 #include "check.h"

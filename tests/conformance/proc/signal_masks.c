@@ -1,4 +1,4 @@
-// SigBlk, SigIgn, SigCgt and SigPnd of /proc/self/status are what the program has set.
+// SigBlk, SigIgn, SigCgt and SigPnd of /proc/self/status are as the program has set them.
 #include <signal.h>
 
 #include "check.h"

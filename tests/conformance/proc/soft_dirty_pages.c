@@ -1,4 +1,4 @@
-// Behind a write to clear_refs, pagemap marks the pages that were written since, and no others.
+// After a write to clear_refs, pagemap marks only the pages that were written since.
 #include <fcntl.h>
 #include <sys/mman.h>
 

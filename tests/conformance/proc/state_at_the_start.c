@@ -40,7 +40,7 @@ int main(void) {
     printf("umask %o, nice %d, scheduler %d, slack %d, dumpable %d, reaper %d\n", umask(0),
            getpriority(PRIO_PROCESS, 0), sched_getscheduler(0), prctl(PR_GET_TIMERSLACK),
            prctl(PR_GET_DUMPABLE), death_signal);
-    // Exact mode lets no addresses be random, as its manual page says.
+    // Exact mode switches address space randomization off, as its manual page says.
     printf("personality %x, no new privileges %d\n", personality(0xffffffff) & ~ADDR_NO_RANDOMIZE,
            prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0));
     for (int round = 0; round < 50; ++round) spin(100000);

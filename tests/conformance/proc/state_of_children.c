@@ -1,4 +1,4 @@
-// The state of a child in /proc is what it does: stopped, then a zombie with its parent's id.
+// /proc shows the true state of a child: stopped, then a zombie with its parent's id.
 #include "child.h"
 
 static char state_of(pid_t process, pid_t* parent) {

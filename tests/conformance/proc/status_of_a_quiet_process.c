@@ -1,4 +1,4 @@
-// /proc/self/status says the same of a process that does nothing but compute.
+// /proc/self/status does not change while a process only computes.
 #include <fcntl.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// /proc tells of a thread that sleeps in a system call its number and arguments.
+// For a thread that sleeps in a system call, /proc shows its number and arguments.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/syscall.h>

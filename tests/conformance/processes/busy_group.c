@@ -1,4 +1,4 @@
-// A process group has its one member alone, however long that works, and is gone with it.
+// A process group whose only member works for long has no other member, and ends with it.
 #include "child.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A subreaper's grandchildren that work for long come to it, one by one, and nothing else does.
+// A subreaper inherits only its grandchildren that work for long, one by one.
 #include "child.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A child may send another signal than SIGCHLD at its end, which says who ended and how.
+// A child may send another signal than SIGCHLD at its end, which names the child and how it ended.
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// clone stores the child's id where it is asked to, and 0 at the child's end.
+// clone stores the child's id at the given address, and 0 at the child's end.
 // diverges: children write to memory that it shares with them
 #include <sched.h>
 #include <sys/mman.h>

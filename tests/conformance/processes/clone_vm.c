@@ -1,4 +1,4 @@
-// A process made by clone(CLONE_VM) has its parent's memory and a life of its own.
+// A process made by clone(CLONE_VM) shares its parent's memory, and ends independently.
 // diverges: its child writes to the same memory
 #include <sched.h>
 #include <sys/syscall.h>

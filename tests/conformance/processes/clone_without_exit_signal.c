@@ -1,4 +1,4 @@
-// A child without an exit signal is seen by waits with __WCLONE or __WALL alone, and sends none.
+// Only waits with __WCLONE or __WALL see a child without an exit signal, and it sends none.
 #include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>

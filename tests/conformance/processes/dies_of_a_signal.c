@@ -1,4 +1,4 @@
-// A process that raises a deadly signal behind much work dies of exactly that.
+// A process that raises a deadly signal after much work dies of that signal.
 // signal: SIGTERM
 #include <signal.h>
 #include <sys/resource.h>

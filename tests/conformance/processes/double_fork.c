@@ -1,4 +1,4 @@
-// A daemon's double fork: the grandchild has a session of its own, and is inherited.
+// After a daemon's double fork the grandchild has a session of its own and a new parent.
 #include <sys/prctl.h>
 
 #include "child.h"

@@ -1,4 +1,4 @@
-// A process group is gone as soon as its only member is, and no process is left in it in between.
+// A process group ends with its only member, and never has another process in it.
 #include <signal.h>
 
 #include "child.h"

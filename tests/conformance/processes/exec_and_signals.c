@@ -1,4 +1,4 @@
-// exec resets handlers, keeps what is ignored, what is blocked and what is pending.
+// exec resets handlers, and keeps ignored, blocked and pending signals.
 #include <signal.h>
 
 #include "child.h"

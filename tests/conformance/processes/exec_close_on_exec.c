@@ -1,4 +1,4 @@
-// exec closes what is marked close-on-exec, and nothing else.
+// exec closes the descriptors that are marked close-on-exec, and no others.
 #include <fcntl.h>
 
 #include "child.h"

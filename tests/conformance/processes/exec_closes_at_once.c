@@ -1,4 +1,4 @@
-// What is close-on-exec is closed when the new program runs: a pipe of that is at its end.
+// Close-on-exec descriptors are closed when the new program runs: a pipe of theirs is at its end.
 #include <fcntl.h>
 
 #include "child.h"

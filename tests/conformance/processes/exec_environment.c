@@ -1,4 +1,4 @@
-// exec passes arguments and environment as they are, empty ones and long ones too.
+// exec passes arguments and environment unchanged, also empty and long ones.
 #include "child.h"
 
 int main(int count, char** arguments) {

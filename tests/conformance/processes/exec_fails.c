@@ -1,4 +1,4 @@
-// An exec that fails returns its error, and the process goes on with all that it has.
+// An exec that fails returns its error, and the process goes on unchanged.
 #include <fcntl.h>
 #include <sys/mman.h>
 

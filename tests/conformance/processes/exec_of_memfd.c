@@ -1,4 +1,4 @@
-// A program that lies in a memfd alone is executed by execveat with AT_EMPTY_PATH.
+// A program that exists only in a memfd is executed by execveat with AT_EMPTY_PATH.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>

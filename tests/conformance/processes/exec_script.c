@@ -1,4 +1,4 @@
-// A script's first line names its interpreter, which gets that line's argument and its name.
+// A script's interpreter, from its first line, gets that line's argument and the script's name.
 #include <fcntl.h>
 #include <sys/stat.h>
 

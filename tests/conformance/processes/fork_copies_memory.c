@@ -1,4 +1,4 @@
-// What a child writes stays its own, and so does what its parent writes behind the fork.
+// After a fork, parent and child do not see each other's writes.
 #include "child.h"
 
 static volatile int shared = 1;

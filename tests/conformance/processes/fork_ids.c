@@ -1,4 +1,4 @@
-// A child has an id of its own, its parent's as getppid, and a thread id that is its own.
+// A child has its own process id, its parent's id as getppid, and its own thread id.
 #include <sys/syscall.h>
 
 #include "child.h"

@@ -1,4 +1,4 @@
-// Where SIGCHLD is ignored wait blocks until all children have ended, and is ECHILD.
+// If SIGCHLD is ignored, wait blocks until all children have ended, and fails with ECHILD.
 #include <signal.h>
 
 #include "child.h"

@@ -1,4 +1,4 @@
-// A child inherits name, nice value, limits and timer slack; exec changes the name alone.
+// A child inherits name, nice value, limits and timer slack; exec changes only the name.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 

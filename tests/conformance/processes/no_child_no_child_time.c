@@ -1,4 +1,4 @@
-// A process that has waited for no child has used no time, memory or faults by children.
+// The usage of children is zero for a process that has waited for no child.
 // known-fault: attached: the process of which the fork server is born was a child
 #include <sys/resource.h>
 #include <sys/times.h>

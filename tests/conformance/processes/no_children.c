@@ -1,4 +1,4 @@
-// A process that has made no child has none to wait for, of any kind, at any time.
+// A process that has made no child never has one to wait for, of any kind.
 #include "child.h"
 
 int main(void) {

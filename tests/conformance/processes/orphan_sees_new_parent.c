@@ -1,4 +1,4 @@
-// A child whose parent ends sees by getppid who has inherited it.
+// A child whose parent ends sees its new parent by getppid.
 #include <sys/prctl.h>
 
 #include "child.h"

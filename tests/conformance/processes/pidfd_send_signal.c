@@ -1,4 +1,4 @@
-// pidfd_send_signal reaches the process with the value given, and fails with ESRCH behind its end.
+// pidfd_send_signal reaches the process with the given value, and fails with ESRCH after its end.
 #include <signal.h>
 #include <sys/syscall.h>
 

@@ -1,4 +1,4 @@
-// A child's stop and its going on send SIGCHLD, but not with SA_NOCLDSTOP.
+// A child's stop and continuation send SIGCHLD, but not with SA_NOCLDSTOP.
 #include <signal.h>
 
 #include "child.h"

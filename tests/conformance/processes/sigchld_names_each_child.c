@@ -1,4 +1,4 @@
-// Each child that ends alone sends one SIGCHLD, which names it and its code.
+// Each child that ends separately sends one SIGCHLD, which has its id and its code.
 #include <signal.h>
 
 #include "child.h"

@@ -1,4 +1,4 @@
-// SIGKILL ends a child that is stopped; SIGTERM waits until it goes on.
+// SIGKILL ends a stopped child; SIGTERM waits until the child continues.
 #include <signal.h>
 
 #include "child.h"

@@ -1,4 +1,4 @@
-// A vforked child that executes a program lets its parent go on, whose memory stays.
+// When a vforked child executes a program, its parent goes on with its memory unchanged.
 #include "child.h"
 
 static volatile int failed;

@@ -1,4 +1,4 @@
-// What a vforked child writes is the parent's memory, and the parent goes on only behind its end.
+// A vforked child writes into its parent's memory, and the parent goes on only after its end.
 #include "child.h"
 
 static volatile int steps;

@@ -1,4 +1,4 @@
-// wait4 gives the usage of the one child, and RUSAGE_CHILDREN the sum of those waited for.
+// wait4 returns the usage of one child, RUSAGE_CHILDREN the sum over children waited for.
 #include <sys/resource.h>
 
 #include "child.h"

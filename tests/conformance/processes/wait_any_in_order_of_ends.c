@@ -1,4 +1,4 @@
-// wait() gives every child once, in the order in which they end, and then ECHILD.
+// wait() returns every child once, in the order of their ends, and then fails with ECHILD.
 #include "child.h"
 
 enum { children = 5 };

@@ -1,4 +1,4 @@
-// waitpid(-PGID) and waitpid(0) take only children of the group asked for.
+// waitpid(-PGID) and waitpid(0) take only children of the given group.
 #include "child.h"
 
 int main(void) {

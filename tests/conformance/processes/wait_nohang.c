@@ -1,4 +1,4 @@
-// With WNOHANG waitpid is 0 while a child lives, and leaves the status as it was.
+// With WNOHANG waitpid returns 0 while a child lives, and does not write the status.
 #include "child.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// WUNTRACED tells of a child's stop once, WCONTINUED of its going on once.
+// WUNTRACED reports a child's stop once, WCONTINUED its continuation once.
 #include <signal.h>
 
 #include "child.h"

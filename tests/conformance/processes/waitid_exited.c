@@ -1,4 +1,4 @@
-// waitid says of a child that exited: its id, its user, CLD_EXITED and its code, and nothing else.
+// For a child that exited, waitid returns its id, user, CLD_EXITED and code, and nothing else.
 #include "child.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// waitid tells a child that was killed from one that would have left a core.
+// waitid distinguishes a child that was killed from one that would have left a core.
 #include <signal.h>
 #include <sys/resource.h>
 

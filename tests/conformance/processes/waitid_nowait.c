@@ -1,4 +1,4 @@
-// With WNOWAIT a dead child stays to be waited for again.
+// With WNOWAIT a dead child can be waited for again.
 #include "child.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A child that has ended and was not waited for still takes signals, and its id stays its own.
+// A zombie still accepts signals, and its id is not reused.
 #include <signal.h>
 
 #include "child.h"

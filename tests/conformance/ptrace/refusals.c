@@ -1,4 +1,4 @@
-// One cannot trace oneself, nor read by ptrace a process that one does not trace.
+// A process cannot trace itself, nor read by ptrace a process that it does not trace.
 #include <sys/ptrace.h>
 
 #include "child.h"

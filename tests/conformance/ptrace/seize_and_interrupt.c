@@ -1,4 +1,4 @@
-// A child that is seized runs on until it is interrupted, and is as it was when it is let go.
+// A seized child runs until it is interrupted, and is unchanged when it is detached.
 // diverges: children write to memory that it shares with them
 // leave-out: sampled,bursts: processes that are followed cannot be traced by others
 #include <sched.h>

@@ -1,4 +1,4 @@
-// A tracer is told of each system call of a traced child twice, and can change its result.
+// A tracer gets two stops for each system call of a traced child, and can change the result.
 // leave-out: sampled,bursts: processes that are followed cannot be traced by others
 #include <sys/ptrace.h>
 #include <sys/syscall.h>

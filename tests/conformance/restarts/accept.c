@@ -1,4 +1,4 @@
-// accept without a time-out goes on behind handlers with SA_RESTART and behind stops.
+// accept without a time-out goes on after handlers with SA_RESTART and after stops.
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -8,7 +8,7 @@ static int listener;
 static struct sockaddr_un address = {.sun_family = AF_UNIX};
 static socklen_t address_size = sizeof address;
 
-// The kernel chooses a name that is no file.
+// The kernel chooses an abstract name, which is no file.
 static void make_listener(int backlog) {
     listener = CALL(socket(AF_UNIX, SOCK_STREAM, 0));
     CALL(bind(listener, (struct sockaddr*)&address, sizeof address.sun_family));

@@ -1,4 +1,4 @@
-// accept with SO_RCVTIMEO lasts for all of it; only handlers and stops make it return EINTR.
+// accept with SO_RCVTIMEO waits for the whole time; only handlers and stops make it return EINTR.
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -12,7 +12,7 @@ static void set_timeout(int file, int option, struct timeval timeout) {
     CALL(setsockopt(file, SOL_SOCKET, option, &timeout, sizeof timeout));
 }
 
-// The kernel chooses a name that is no file.
+// The kernel chooses an abstract name, which is no file.
 static void make_listener(int backlog) {
     listener = CALL(socket(AF_UNIX, SOCK_STREAM, 0));
     CALL(bind(listener, (struct sockaddr*)&address, sizeof address.sun_family));

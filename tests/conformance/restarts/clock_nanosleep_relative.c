@@ -4,7 +4,7 @@
 static long enter(void) {
     struct timespec left = {-1, -1};
     const int error = clock_nanosleep(CLOCK_BOOTTIME, 0, &(struct timespec){.tv_sec = 300}, &left);
-    // With the slack of timers it may be a little more than was wanted.
+    // Timer slack may make it a little more than requested.
     CHECK(left.tv_sec >= 0 && left.tv_sec <= 300);
     errno = error;
     return error == 0 ? 0 : -1;

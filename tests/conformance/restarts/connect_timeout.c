@@ -1,4 +1,4 @@
-// connect with SO_SNDTIMEO lasts for all of it; only handlers and stops make it return EINTR.
+// connect with SO_SNDTIMEO waits for the whole time; only handlers and stops make it return EINTR.
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -13,7 +13,7 @@ static void set_timeout(int file, int option, struct timeval timeout) {
     CALL(setsockopt(file, SOL_SOCKET, option, &timeout, sizeof timeout));
 }
 
-// The kernel chooses a name that is no file.
+// The kernel chooses an abstract name, which is no file.
 static void make_listener(int backlog) {
     listener = CALL(socket(AF_UNIX, SOCK_STREAM, 0));
     CALL(bind(listener, (struct sockaddr*)&address, sizeof address.sun_family));
@@ -27,7 +27,7 @@ static int connect_one(void) {
     return file;
 }
 
-// Makes room for one that waits, which fills the queue again.
+// Makes room for the waiting connection, which fills the queue again.
 static void wake(void) {
     close(CALL(accept(listener, NULL, NULL)));
 }

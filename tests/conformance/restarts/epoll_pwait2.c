@@ -6,7 +6,7 @@
 
 static int polled;
 
-// Older C libraries do not have it.
+// Older C libraries lack the function.
 static long wait_for(struct epoll_event* event, struct timespec timeout) {
     return syscall(SYS_epoll_pwait2, polled, event, 1, &timeout, NULL, 0);
 }

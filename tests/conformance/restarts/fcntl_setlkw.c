@@ -1,8 +1,8 @@
-// F_SETLKW waits for who holds the lock, through stops and handlers with SA_RESTART.
+// F_SETLKW waits for the lock's holder, through stops and handlers with SA_RESTART.
 #include "waiting.h"
 
 static int file;
-// The holder of the lock lets go, takes it again, and says that it has it.
+// The holder of the lock lets go, takes it again, and reports that it has it.
 static int release[2], again[2], held[2];
 
 static void change(int file_to_change, short type) {

@@ -1,10 +1,10 @@
-// flock waits for who holds the lock, and goes on behind handlers with SA_RESTART and behind stops.
+// flock waits for the lock's holder, through stops and handlers with SA_RESTART.
 #include <sys/file.h>
 
 #include "waiting.h"
 
 static int file;
-// The holder of the lock lets go, takes it again, and says that it has it.
+// The holder of the lock lets go, takes it again, and reports that it has it.
 static int release[2], again[2], held[2];
 
 static void change(int file_to_change, short type) {

@@ -1,4 +1,4 @@
-// Each queued signal is handled once while a call waits, however fast they come.
+// Each queued signal is handled once while a call waits, however fast signals come.
 #include "child.h"
 
 enum { rounds = 10, signals_of_a_round = 200 };

@@ -1,4 +1,4 @@
-// Signals that are ignored do not end a call that waits, however fast they come.
+// Ignored signals do not end a call that waits, however fast they come.
 #include "child.h"
 
 enum { rounds = 20, signals_of_a_round = 300 };

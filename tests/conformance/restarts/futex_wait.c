@@ -15,7 +15,7 @@ static void wake(void) {
     CALL(futex(FUTEX_WAKE, 1, NULL));
 }
 
-// Waits until the word is 1, as it may be already, and puts it back.
+// Waits until the word is 1, which it may be already, and sets it to 0 again.
 static long wait_for(long result) {
     const int error = errno;
     if (result < 0 && error == EAGAIN) result = 0;

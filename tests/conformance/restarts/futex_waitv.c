@@ -17,7 +17,7 @@ static void wake(void) {
     CALL(futex(FUTEX_WAKE, 1, NULL));
 }
 
-// Waits until the word is 1, as it may be already, and puts it back.
+// Waits until the word is 1, which it may be already, and sets it to 0 again.
 static long wait_for(long result) {
     const int error = errno;
     if (result < 0 && error == EAGAIN) result = 0;
@@ -29,7 +29,7 @@ static long wait_for(long result) {
     return result;
 }
 
-// As the kernel's headers have it since 5.16.
+// struct futex_waitv of the kernel's headers since Linux 5.16.
 struct waiter {
     uint64_t value, address;
     uint32_t flags, reserved;

@@ -1,9 +1,9 @@
-// That signals which are ignored do not end calls that wait.
+// Checks that ignored signals do not end calls that wait.
 #pragma once
 
 #include "waiting.h"
 
-// Sends a process that sleeps what it ignores, by default or because it said so.
+// Sends a sleeping process signals that it ignores, by default or explicitly.
 static inline void send_ignored(pid_t process) {
     const int ignored[] = {SIGCHLD, SIGWINCH, SIGURG, SIGUSR2};
     for (int each = 0; each < 4; ++each) {
@@ -12,7 +12,7 @@ static inline void send_ignored(pid_t process) {
     }
 }
 
-// `enter` returns 0 when woken. Nothing else may end it.
+// `enter` returns 0 when woken. Nothing but `wake` may end it.
 static inline void check_ignored(long (*enter)(void), void (*wake)(void)) {
     CHECK(signal(SIGUSR2, SIG_IGN) != SIG_ERR);
     const pid_t self = getpid();

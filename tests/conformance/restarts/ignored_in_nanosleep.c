@@ -1,10 +1,10 @@
-// A nanosleep in which signals came that are ignored leaves `rem` as it was.
+// A nanosleep during which ignored signals come leaves `rem` as it was.
 // known-fault: sampled,bursts,exact,verify,attached: the kernel writes the rest for traced threads
 #include <time.h>
 
 #include "ignored.h"
 
-// It ends by itself.
+// The call ends by itself.
 static void wake(void) {}
 
 static long enter(void) {

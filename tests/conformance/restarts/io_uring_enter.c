@@ -33,7 +33,7 @@ static uint32_t* of(char* area, uint32_t offset) {
     return (uint32_t*)(area + offset);
 }
 
-// Asks for a completion when the event is not 0 any more.
+// Requests a completion for when the event is no longer 0.
 static void submit(void) {
     uint32_t* tail = of(submissions, parameters.sq_off.tail);
     const uint32_t slot = *tail % parameters.sq_entries;

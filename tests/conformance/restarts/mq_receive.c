@@ -1,4 +1,4 @@
-// mq_timedreceive lasts until its time, through stops and handlers with SA_RESTART.
+// mq_timedreceive waits until its deadline, through stops and handlers with SA_RESTART.
 #include <mqueue.h>
 
 #include "waiting.h"

@@ -23,7 +23,7 @@ static void wake(void) {
     CHECK(msgrcv(queue, &taken, sizeof taken.text, 0, 0) == sizeof taken.text);
 }
 
-// Sent, it fills the queue again.
+// The message fills the queue again.
 static long enter(void) {
     return msgsnd(queue, &message, sizeof message.text, 0);
 }

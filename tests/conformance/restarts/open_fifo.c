@@ -6,7 +6,7 @@
 static char path[512];
 static volatile int other_end = -1;
 
-// Whoever opens both ends waits for nobody. It stays open until it was met.
+// Opening both ends does not wait. The descriptor stays open until the waiting open has returned.
 static void wake(void) {
     other_end = CALL(open(path, O_RDWR));
 }

@@ -1,4 +1,4 @@
-// pause returns EINTR behind a handler, whatever its flags are, and only then.
+// pause returns EINTR after a handler, whatever the handler's flags are, and only then.
 #include "waiting.h"
 
 static long enter(void) {

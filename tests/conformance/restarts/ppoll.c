@@ -1,4 +1,4 @@
-// ppoll stores in its time-out what is left of it: nothing after a time-out, most of it when woken.
+// ppoll stores what is left of its time-out: nothing after it expired, most of it when woken.
 #include <poll.h>
 #include <sys/syscall.h>
 

@@ -1,4 +1,4 @@
-// pselect waits with the mask that it is given, and the thread's own mask is back behind it.
+// pselect waits with the given mask, and the thread's own mask is restored afterwards.
 #include <sys/select.h>
 
 #include "waiting.h"

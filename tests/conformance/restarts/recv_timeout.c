@@ -1,4 +1,4 @@
-// recv with SO_RCVTIMEO lasts for all of it; only handlers and stops make it return EINTR.
+// recv with SO_RCVTIMEO waits for the whole time; only handlers and stops make it return EINTR.
 #include <sys/socket.h>
 
 #include "waiting.h"

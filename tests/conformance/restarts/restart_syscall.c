@@ -1,4 +1,4 @@
-// A sleep that is stopped and continued lasts until its own end and no less.
+// A sleep that is stopped and continued ends at its original time, not earlier.
 #include "waiting.h"
 
 static const int64_t sleep_ns = 15 * millisecond_ns;

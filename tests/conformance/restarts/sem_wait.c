@@ -1,4 +1,4 @@
-// sem_wait waits through stops and handlers with SA_RESTART; sem_timedwait until its time.
+// sem_wait waits through stops and handlers with SA_RESTART, sem_timedwait until its deadline.
 // diverges: children write to memory that it shares with them
 #include <semaphore.h>
 

@@ -1,4 +1,4 @@
-// send with SO_SNDTIMEO lasts for all of it; only handlers and stops make it return EINTR.
+// send with SO_SNDTIMEO waits for the whole time; only handlers and stops make it return EINTR.
 #include <sys/socket.h>
 
 #include "waiting.h"
@@ -11,7 +11,7 @@ static void set_timeout(int file, int option, struct timeval timeout) {
 
 static char text[512];
 
-// A sender is woken when half of the room is free: all of it is made free.
+// A sender is woken when half of the room is free, so this frees all of it.
 static void wake(void) {
     char taken[512];
     while (recv(ends[1], taken, sizeof taken, MSG_DONTWAIT) > 0) {

@@ -6,7 +6,7 @@
 static int go[2];
 static pid_t awaited;
 
-// Whoever is awaited ends when it is told to.
+// The awaited child ends when it is told to.
 static void start(void) {
     if (awaited != 0) return;
     awaited = CALL(fork());

@@ -1,10 +1,10 @@
-// waitid tells which child ended and how, through stops and handlers with SA_RESTART.
+// waitid returns which child ended and how, through stops and handlers with SA_RESTART.
 #include "waiting.h"
 
 static int go[2];
 static pid_t awaited;
 
-// Whoever is awaited ends when it is told to.
+// The awaited child ends when it is told to.
 static void start(void) {
     if (awaited != 0) return;
     awaited = CALL(fork());

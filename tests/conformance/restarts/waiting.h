@@ -1,4 +1,4 @@
-// What a call that waits may be interrupted by, and what it must return then.
+// Checks what may interrupt a call that waits, and what the call must return then.
 #pragma once
 
 #include <fcntl.h>
@@ -16,13 +16,12 @@ enum { millisecond_ns = 1000000, second_ns = 1000000000 };
 struct waiting_call {
     // Waits until woken, or for minutes. Returns -1 and sets errno as the call does.
     long (*enter)(void);
-    // Ends the wait. It may be called in a signal handler or in a child. None for calls that only a
+    // Ends the wait. It may be called in a signal handler or in a child. Null for calls that only a
     // handler ends.
     void (*wake)(void);
     // What `enter` returns when woken.
     long done;
-    // The call goes on behind a handler with SA_RESTART; the others return EINTR behind any
-    // handler.
+    // The call goes on after a handler with SA_RESTART. Other calls return EINTR after any handler.
     bool restarts;
 };
 
@@ -42,7 +41,7 @@ static inline void handle(int signal_number, int flags) {
     CALL(sigaction(signal_number, &action, NULL));
 }
 
-// SIGALRM again and again, or no more.
+// Sends SIGALRM every `every_us` microseconds; 0 stops it.
 static inline void tick(int every_us) {
     struct itimerval timer = {.it_value.tv_usec = every_us, .it_interval.tv_usec = every_us};
     CALL(setitimer(ITIMER_REAL, &timer, NULL));
@@ -54,20 +53,20 @@ static inline int64_t now_ns(clockid_t clock) {
     return (int64_t)now.tv_sec * second_ns + now.tv_nsec;
 }
 
-// The time of a clock that is so far from now.
+// Returns the time of a clock that is `duration_ns` from now.
 static inline struct timespec after(clockid_t clock, int64_t duration_ns) {
     const int64_t then = now_ns(clock) + duration_ns;
     return (struct timespec){then / second_ns, then % second_ns};
 }
 
-// Memory that children have in common with their parent.
+// Returns memory that children share with their parent.
 static inline void* shared_memory(size_t size) {
     void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != MAP_FAILED);
     return memory;
 }
 
-// Reaps a child that ends well.
+// Reaps a child that must exit with status 0.
 static inline void reap(pid_t child) {
     int status;
     pid_t reaped;
@@ -91,15 +90,14 @@ static inline char state_of(pid_t process) {
     return end != NULL ? end[2] : '?';
 }
 
-// Gives a process time to come to one of the states. Whatever it is in then, the results are the
-// same.
+// Gives a process time to reach one of the states. The results do not depend on whether it does.
 static inline void give_time(pid_t process, const char* states) {
     for (int look = 0; look < 100 && strchr(states, state_of(process)) == NULL; ++look) {
         sleep_shortly();
     }
 }
 
-// A child ends the wait, and lives until it has ended: nothing else may end it.
+// A child ends the wait, and lives until the wait has ended, so that its death cannot end the wait.
 static inline void check_woken(const struct waiting_call* call) {
     for (int round = 0; round < 15; ++round) {
         int over[2];
@@ -120,7 +118,7 @@ static inline void check_woken(const struct waiting_call* call) {
     }
 }
 
-// A handler ends the wait, or does not if the call restarts and the handler wants that.
+// A handler ends the wait, unless the call restarts and the handler has SA_RESTART.
 static inline void check_handled(const struct waiting_call* call, int flags) {
     const bool goes_on = call->restarts && (flags & SA_RESTART) != 0;
     handle(SIGALRM, flags);
@@ -153,7 +151,8 @@ static inline void stop_thrice(pid_t process) {
     CALL(kill(process, SIGUSR1));
 }
 
-// SIGSTOP and SIGCONT do not end the wait, but for calls that return EINTR then; SIGUSR1 ends it.
+// SIGSTOP and SIGCONT do not end the wait, except for calls that return EINTR then. SIGUSR1 ends
+// it.
 static inline void check_stopped(const struct waiting_call* call) {
     handle(SIGUSR1, SA_RESTART);
     for (int round = 0; round < 2; ++round) {

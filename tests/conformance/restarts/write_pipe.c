@@ -11,7 +11,7 @@ static void wake(void) {
     CHECK(read(ends[0], taken, sizeof taken) == sizeof taken);
 }
 
-// Written, it fills the pipe again.
+// The page fills the pipe again.
 static long enter(void) {
     return write(ends[1], page, sizeof page);
 }

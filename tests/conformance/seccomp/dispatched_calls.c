@@ -1,4 +1,4 @@
-// With syscall user dispatch each call is a SIGSYS while the selector blocks.
+// With syscall user dispatch each call raises SIGSYS while the selector blocks.
 // known-fault: sampled,exact,verify,attached: an injected call is dispatched to the program
 #include <ucontext.h>
 

@@ -1,4 +1,4 @@
-// A filter answers calls with errors of its own choice, by number and by argument.
+// A filter answers calls with errors that it chooses by number and argument.
 #include "filter.h"
 
 int main(void) {

@@ -15,14 +15,13 @@
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),                 \
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
-// To be used behind ON_X86_64.
+// To be used after ON_X86_64.
 #define ANSWER_TO(call, action) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), BPF_STMT(BPF_RET | BPF_K, (action))
 
 #define ANSWER_TO_OTHERS(action) BPF_STMT(BPF_RET | BPF_K, (action))
 
-// Puts a filter on the calling thread; what the call returns is a descriptor with FLAGS that ask
-// for one.
+// Puts a filter on the calling thread. Returns a descriptor if FLAGS ask for one.
 static inline int install_filter(struct sock_filter* code, size_t length, unsigned flags) {
     const struct sock_fprog program = {.len = (unsigned short)length, .filter = code};
     CALL(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));

@@ -1,4 +1,4 @@
-// A filter with TSYNC holds for all threads of the process, and one without for its own thread.
+// A filter with TSYNC holds for all threads of the process, without TSYNC for its own thread.
 #include <pthread.h>
 
 #include "filter.h"

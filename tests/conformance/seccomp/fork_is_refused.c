@@ -1,4 +1,4 @@
-// Where a filter refuses new processes by an error, each fork fails with just that error.
+// If a filter refuses new processes with an error, each fork fails with that error.
 #include "filter.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A call that a filter kills for ends the whole process by SIGSYS.
+// A call that a filter answers with a kill of the process ends it by SIGSYS.
 #include <pthread.h>
 #include <sys/resource.h>
 

@@ -1,4 +1,4 @@
-// A call that a filter kills a thread for ends that thread alone.
+// A call that a filter answers with a kill of the thread ends only that thread.
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/resource.h>

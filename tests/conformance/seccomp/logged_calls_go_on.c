@@ -1,4 +1,4 @@
-// A call whose answer is SECCOMP_RET_LOG is made; one for a tracer that is not there is ENOSYS.
+// SECCOMP_RET_LOG lets a call happen; a call for a tracer that does not exist fails with ENOSYS.
 #include "filter.h"
 
 int main(void) {

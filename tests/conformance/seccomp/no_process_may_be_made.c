@@ -1,4 +1,4 @@
-// A program whose filter kills for anything that makes or signals a process runs to its end.
+// A program whose filter kills it for making or signalling a process runs to its end.
 #include "filter.h"
 
 int main(void) {

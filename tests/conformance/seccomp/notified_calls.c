@@ -1,4 +1,4 @@
-// A supervisor answers the calls of another process, and is asked for exactly those that it made.
+// A supervisor answers the calls of another process, and gets only calls that the process made.
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -34,8 +34,8 @@ static int receive_descriptor(int socket) {
     return file;
 }
 
-// All that makes processes or maps memory goes to the supervisor, too, so that it sees foreign
-// calls.
+// All calls that make processes or map memory also go to the supervisor, so that it would see
+// injected calls.
 static void supervised(int socket) {
     const int listener = INSTALL(
         SECCOMP_FILTER_FLAG_NEW_LISTENER, ON_X86_64, ANSWER_TO(SYS_getppid, SECCOMP_RET_USER_NOTIF),

@@ -1,4 +1,4 @@
-// A program that may only write and exit, or dies, runs to its end, threads and all.
+// A program with threads whose filter kills it for all but write and exit runs to its end.
 #include <pthread.h>
 #include <stdatomic.h>
 

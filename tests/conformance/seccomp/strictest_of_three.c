@@ -1,4 +1,4 @@
-// Of several filters the strictest answer counts, whichever was put on last.
+// The strictest answer of several filters counts, in whatever order they were installed.
 #include "filter.h"
 
 int main(void) {

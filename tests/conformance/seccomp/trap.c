@@ -1,4 +1,4 @@
-// A trapped call sends SIGSYS with its number and place, and the handler's result is the call's.
+// A trapped call sends SIGSYS with its number and address; the handler's result is the call's.
 #include <ucontext.h>
 
 #include "filter.h"

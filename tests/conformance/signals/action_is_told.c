@@ -1,4 +1,4 @@
-// sigaction tells the whole action that was set before.
+// sigaction returns all of the previous action.
 #include <signal.h>
 
 #include "check.h"

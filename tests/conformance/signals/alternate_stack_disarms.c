@@ -1,4 +1,4 @@
-// With SS_AUTODISARM the alternate stack is off while a handler runs on it, and on again behind it.
+// With SS_AUTODISARM the alternate stack is off during a handler on it, and on again afterwards.
 #include <signal.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// A breakpoint instruction of the program's own raises SIGTRAP behind the instruction.
+// A breakpoint instruction of the program's own raises SIGTRAP after the instruction.
 #include <signal.h>
 #include <ucontext.h>
 

@@ -1,4 +1,4 @@
-// A parent is told of a child's stop and of its going on, by SIGCHLD and by waitpid.
+// A parent learns of a child's stop and continuation by SIGCHLD and by waitpid.
 #include <signal.h>
 #include <sys/wait.h>
 

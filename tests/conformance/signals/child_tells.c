@@ -1,4 +1,4 @@
-// SIGCHLD tells which child ended, and how; a signal for each that is waited for.
+// SIGCHLD says which child ended and how; each child that is waited for sends one.
 #include <signal.h>
 #include <sys/wait.h>
 

@@ -1,4 +1,4 @@
-// What a handler stores as registers in its context is in the registers when it returns.
+// Register values that a handler stores in its context are in the registers after it returns.
 #include <signal.h>
 #include <ucontext.h>
 

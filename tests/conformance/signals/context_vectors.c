@@ -1,4 +1,4 @@
-// A handler's context has the vector registers; what it stores there is in them afterwards.
+// A handler's context has the vector registers, and its changes to them take effect.
 #include <signal.h>
 #include <ucontext.h>
 

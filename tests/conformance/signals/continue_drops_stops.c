@@ -1,4 +1,4 @@
-// SIGCONT takes back pending stop signals, and stop signals take back a pending SIGCONT.
+// SIGCONT cancels pending stop signals, and stop signals cancel a pending SIGCONT.
 #include <signal.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// A fault whose signal is blocked or ignored ends the program all the same.
+// A fault whose signal is blocked or ignored still ends the program.
 // signal: SIGSEGV
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// A program that kills itself executes nothing behind that.
+// A program that kills itself executes nothing afterwards.
 // signal: SIGKILL
 #include <signal.h>
 

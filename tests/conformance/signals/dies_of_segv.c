@@ -1,4 +1,4 @@
-// A program that faults without a handler dies of SIGSEGV, behind what it has written.
+// A program that faults without a handler dies of SIGSEGV, and its earlier output arrives.
 // signal: SIGSEGV
 #include <signal.h>
 

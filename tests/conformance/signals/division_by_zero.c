@@ -1,4 +1,4 @@
-// A division by zero raises SIGFPE at the instruction, which a handler can go round.
+// A division by zero raises SIGFPE at the instruction, which a handler can skip.
 #include <signal.h>
 #include <ucontext.h>
 

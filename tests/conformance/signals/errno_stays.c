@@ -1,4 +1,4 @@
-// errno is as a program left it, whatever happens between two calls.
+// errno does not change between two calls of a program, whatever else happens.
 #include <signal.h>
 #include <sys/time.h>
 

@@ -1,4 +1,4 @@
-// A handler starts with the direction flag clear, and the interrupted code has its own back.
+// A handler starts with a clear direction flag, and the interrupted code gets its own flag back.
 #include <signal.h>
 
 #include "check.h"

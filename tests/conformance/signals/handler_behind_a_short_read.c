@@ -1,4 +1,4 @@
-// A read that a signal cuts short has filled what it returns, also with a handler at its exit.
+// A read that a signal cuts short has stored the bytes that it returns, also with a handler.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/time.h>

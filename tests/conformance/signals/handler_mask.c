@@ -1,4 +1,4 @@
-// In a handler its own signal and those of sa_mask are blocked, and no longer behind it.
+// A handler's own signal and those of sa_mask are blocked during the handler, and not afterwards.
 #include <signal.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// Children of who ignores SIGCHLD are reaped by themselves, and waiting for them ends with ECHILD.
+// With SIGCHLD ignored, children are reaped automatically, and waits for them end with ECHILD.
 #include <signal.h>
 #include <sys/wait.h>
 

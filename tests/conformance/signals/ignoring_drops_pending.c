@@ -1,4 +1,4 @@
-// A pending signal is dropped when its action becomes to ignore it.
+// A pending signal is dropped when it is set to be ignored.
 #include <signal.h>
 
 #include "check.h"
@@ -21,7 +21,7 @@ int main(void) {
         CALL(sigpending(&pending));
         CHECK(sigismember(&pending, SIGUSR1) && sigismember(&pending, SIGCHLD));
         CHECK(signal(SIGUSR1, SIG_IGN) == never);
-        // By default it is ignored, too.
+        // The default action also ignores it.
         CHECK(signal(SIGCHLD, SIG_DFL) == never);
         CALL(sigpending(&pending));
         CHECK(sigisemptyset(&pending));

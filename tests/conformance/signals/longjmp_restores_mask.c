@@ -1,4 +1,4 @@
-// siglongjmp out of a handler restores the mask that sigsetjmp saved, if it was to save it.
+// siglongjmp out of a handler restores the mask that sigsetjmp saved, if it saved one.
 #include <setjmp.h>
 #include <signal.h>
 

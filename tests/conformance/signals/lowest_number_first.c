@@ -28,7 +28,8 @@ int main(void) {
             spin(24000);
         }
         CALL(sigprocmask(SIG_UNBLOCK, &all, NULL));
-        // Frames are made one above the other, so without the mask the last would run first.
+        // Each frame is made on top of the previous one, so without the mask the last handler would
+        // run first.
         CHECK(count == 8);
         for (int number = 0; number < 8; ++number) CHECK(order[number] == number);
     }

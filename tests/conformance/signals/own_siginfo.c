@@ -1,4 +1,4 @@
-// rt_sigqueueinfo delivers all of a siginfo that a process makes up for itself.
+// rt_sigqueueinfo delivers all of a siginfo that the process has filled in.
 #include <signal.h>
 #include <sys/syscall.h>
 

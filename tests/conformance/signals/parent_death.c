@@ -1,11 +1,11 @@
-// A child that asks for it gets a signal when its parent ends.
+// A child that has asked for it gets a signal when its parent ends.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "check.h"
 
-// Makes a child, waits until that is ready, and ends.
+// Makes a child, waits until the child is ready, and ends.
 static void be_parent(int report) {
     int ready[2];
     CALL(pipe(ready));
@@ -39,7 +39,7 @@ int main(void) {
         char byte = 0;
         CHECK(waitpid(child, &status, 0) == child && status == 0);
         CHECK(read(report[0], &byte, 1) == 1 && byte == 'd');
-        // Its end is the end of what it may write.
+        // The pipe ends when the child ends.
         CHECK(read(report[0], &byte, 1) == 0);
         close(report[0]);
     }

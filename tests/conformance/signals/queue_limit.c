@@ -1,4 +1,4 @@
-// Behind RLIMIT_SIGPENDING real-time signals are refused, and standard ones are not.
+// Beyond RLIMIT_SIGPENDING real-time signals are refused, and standard ones are not.
 #include <signal.h>
 #include <sys/resource.h>
 

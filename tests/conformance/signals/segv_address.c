@@ -1,4 +1,4 @@
-// siginfo of a fault tells the address, and unmapped memory from memory that may not be used so.
+// A fault's siginfo has the address, and distinguishes unmapped memory from wrong permissions.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// An instruction that faulted is executed again behind a handler that makes its memory usable.
+// After a handler makes memory accessible, the instruction that faulted is executed again.
 #include <signal.h>
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-// siginfo tells kill from tgkill, and who sent the signal.
+// siginfo distinguishes kill from tgkill, and names the sender.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

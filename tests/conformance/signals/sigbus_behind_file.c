@@ -1,4 +1,4 @@
-// Memory of a file behind the file's end raises SIGBUS until the file is long enough.
+// Mapped memory behind a file's end raises SIGBUS until the file is long enough.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// A program that sets its own trap flag gets SIGTRAP behind each instruction until it clears it.
+// A program that sets its own trap flag gets SIGTRAP after each instruction until it clears it.
 #include <signal.h>
 #include <ucontext.h>
 
@@ -12,7 +12,7 @@ static void on_step(int signal_number, siginfo_t* info, void* context) {
     ++steps;
 }
 
-// The instructions between the two that change the flags are stepped, and the second of those.
+// The instructions between the two POPFs are stepped, and the second POPF.
 __attribute__((noinline)) static void step(void) {
     __asm__ volatile(
         "sub $128, %%rsp\n\t"

@@ -11,7 +11,7 @@ static void count(int signal_number) {
     ++handled;
 }
 
-// Sends the signal from ever deeper in the stack, where no page was touched before.
+// Sends the signal from greater and greater depths, where no page of the stack was touched before.
 __attribute__((noinline)) static int sink(int depth) {
     volatile char frame[3000];
     frame[sizeof frame - 1] = (char)depth;

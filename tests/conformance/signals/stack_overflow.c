@@ -1,4 +1,4 @@
-// The fault of a stack that has come to its limit is handled on the alternate stack.
+// The fault of a stack at its limit is handled on the alternate stack.
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// A standard signal that is pending already is not queued a second time.
+// A standard signal that is already pending is not queued a second time.
 #include <signal.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// A signal to a thread is handled by that thread, one to the process by any that may.
+// A signal to a thread is handled by that thread, a signal to the process by any unblocked thread.
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ int main(void) {
         CHECK(pthread_kill(thread_ids[round % threads], SIGUSR1) == 0);
         wait_until_handled();
         CHECK(handled_by == round % threads);
-        // This thread blocks it.
+        // The main thread blocks the signal.
         CALL(kill(getpid(), SIGUSR1));
         wait_until_handled();
         CHECK(handled_by >= 0);

@@ -1,4 +1,4 @@
-// What is done about SIGTRAP stays as it was set, whatever instructions are executed.
+// The action of SIGTRAP stays as set, whatever instructions are executed.
 #include <cpuid.h>
 #include <signal.h>
 
@@ -8,7 +8,7 @@ static void never(int signal_number) {
     CHECK(signal_number == 0);
 }
 
-// Instructions whose results are not the same everywhere, or that are seldom.
+// Executes instructions that are rare, or whose results depend on the machine.
 static void execute_special(void) {
     unsigned a, b, c, d;
     __cpuid(0, a, b, c, d);

@@ -1,4 +1,4 @@
-// An undefined instruction raises SIGILL with its address, and a handler can go behind it.
+// An undefined instruction raises SIGILL with its address, and a handler can skip it.
 #include <signal.h>
 #include <ucontext.h>
 

@@ -1,4 +1,4 @@
-// With VMIN a raw read waits for so many bytes; with VMIN 0 and VTIME 0 it never waits.
+// A raw read waits for VMIN bytes; with VMIN 0 and VTIME 0 it never waits.
 #include <pthread.h>
 
 #include "pty.h"

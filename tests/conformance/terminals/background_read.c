@@ -1,4 +1,4 @@
-// A read in the background stops the job by SIGTTIN, and is EIO where that is ignored.
+// A read in the background stops the job by SIGTTIN, and fails with EIO if that is ignored.
 #include "pty.h"
 
 static void session(struct terminal terminal) {

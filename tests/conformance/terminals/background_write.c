@@ -1,4 +1,4 @@
-// A background job may write, unless TOSTOP is set: then SIGTTOU stops it, as it does for settings.
+// A background job may write unless TOSTOP is set; then SIGTTOU stops it, as for settings.
 #include "pty.h"
 
 static void expect_stop(struct terminal terminal, int settings) {

@@ -1,4 +1,4 @@
-// Control-D ends a read: with the bytes so far, or at a line's start with none.
+// Control-D ends a read, with the bytes so far, or with none at a line's start.
 #include "pty.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// When the master closes, the session leader gets SIGHUP and SIGCONT, and reads are at an end.
+// When the master closes, the session leader gets SIGHUP and SIGCONT, and reads return 0.
 #include "pty.h"
 
 static void session(struct terminal terminal, int ready) {

@@ -1,4 +1,4 @@
-// A shell's job: stopped by control-Z, told of, continued in the foreground, and ended.
+// A shell stops a job by control-Z, learns of it, and continues it in the foreground until its end.
 #include "pty.h"
 
 static void job(struct terminal terminal, int ready) {

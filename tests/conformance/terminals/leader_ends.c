@@ -1,4 +1,4 @@
-// With the end of its leader a session's foreground group gets SIGHUP.
+// When its leader ends, a session's foreground group gets SIGHUP.
 #include "pty.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A terminal gives its reader whole lines, after erasures, and echoes what is typed.
+// A terminal gives its reader whole lines with erasures applied, and echoes what is typed.
 #include "pty.h"
 
 int main(void) {

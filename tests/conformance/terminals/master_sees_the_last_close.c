@@ -1,4 +1,4 @@
-// The master reads EIO, behind what was written, as soon as the only slave is closed.
+// When the only slave is closed, the master reads what was written, and then EIO.
 #include <poll.h>
 
 #include "pty.h"

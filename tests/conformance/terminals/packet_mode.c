@@ -1,4 +1,4 @@
-// In packet mode the master's reads begin with a byte that says what has happened.
+// In packet mode the master's reads begin with a byte that describes the event.
 #include "pty.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// A terminal of one's own.
+// A new terminal for a test.
 #pragma once
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@ struct terminal {
     int slave;
 };
 
-// Both ends of a new terminal, which becomes nobody's controlling terminal by that.
+// Returns both ends of a new terminal, which is nobody's controlling terminal yet.
 static inline struct terminal open_terminal(void) {
     const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) skip("no terminals");
@@ -28,7 +28,7 @@ static inline void close_terminal(struct terminal terminal) {
     CALL(close(terminal.master));
 }
 
-// Makes the caller the leader of a new session with TERMINAL as its own.
+// Makes the caller the leader of a new session with TERMINAL as its controlling terminal.
 static inline void lead_session(struct terminal terminal) {
     CALL(setsid());
     CALL(ioctl(terminal.slave, TIOCSCTTY, 0));

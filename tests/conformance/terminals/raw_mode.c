@@ -1,4 +1,4 @@
-// A terminal in raw mode passes each byte as it is, in both directions, and keeps its settings.
+// A terminal in raw mode passes each byte unchanged in both directions, and keeps its settings.
 #include "pty.h"
 
 int main(void) {

@@ -1,4 +1,4 @@
-// Of the threads that meet at a barrier exactly one is the serial one, each time.
+// Exactly one of the threads that meet at a barrier is the serial one, each time.
 #include <pthread.h>
 #include <stdatomic.h>
 

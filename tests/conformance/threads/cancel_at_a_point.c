@@ -1,4 +1,4 @@
-// A cancelled thread ends at its next cancellation point, behind its cleanup handlers.
+// A cancelled thread runs its cleanup handlers and ends at its next cancellation point.
 #include <pthread.h>
 
 #include "check.h"

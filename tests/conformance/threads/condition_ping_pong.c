@@ -1,4 +1,4 @@
-// Two threads that take turns by a condition variable keep to them.
+// Two threads that take turns by a condition variable alternate strictly.
 #include <pthread.h>
 
 #include "check.h"

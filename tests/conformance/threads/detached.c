@@ -1,4 +1,4 @@
-// Detached threads run to their ends, which a counter under a mutex tells.
+// Detached threads run to their ends, as a counter under a mutex shows.
 #include <pthread.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// Rounding modes of each thread are its own, inherited from its maker, and kept at every switch.
+// Each thread has its own rounding mode, inherited from its creator and kept at every switch.
 #include <immintrin.h>
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// Threads have ids of their own, the process's id in common, and /proc lists exactly them.
+// Threads have their own ids and a common process id, and /proc lists exactly these threads.
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/syscall.h>

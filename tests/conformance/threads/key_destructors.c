@@ -1,4 +1,4 @@
-// Destructors of thread-specific data run at the thread's end, again while they set new data.
+// Destructors of thread-specific data run at the thread's end, again if they set new data.
 #include <pthread.h>
 
 #include "check.h"

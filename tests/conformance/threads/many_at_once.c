@@ -1,4 +1,4 @@
-// Sixty threads that live at once all do their part.
+// Sixty simultaneous threads all do their work.
 #include <pthread.h>
 #include <stdatomic.h>
 

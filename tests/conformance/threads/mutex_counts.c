@@ -1,4 +1,4 @@
-// Four threads that count under one mutex lose nothing.
+// Four threads that count under one mutex lose no increment.
 #include <pthread.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// Each thread has a name of its own, which others read by /proc.
+// Each thread has a name of its own, which other threads read in /proc.
 #include <pthread.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// Of threads that come at once pthread_once lets one run the function, and the others wait.
+// pthread_once lets one of several simultaneous threads run the function, and the others wait.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,4 +1,4 @@
-// Each thread has thread-local variables of its own, as its own FS base leads to them.
+// Each thread has its own thread-local variables, which its FS base addresses.
 #include <asm/prctl.h>
 #include <pthread.h>
 #include <sys/syscall.h>

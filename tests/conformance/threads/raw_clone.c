@@ -1,4 +1,4 @@
-// A bare thread, made without a library, shares all, and its id word is cleared at its end.
+// A thread made by a bare clone shares everything, and its id word is cleared at its end.
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-// What passes through a ring of semaphores arrives whole and in order.
+// Data that passes through a ring of semaphores arrives whole and in order.
 #include <pthread.h>
 #include <semaphore.h>
 

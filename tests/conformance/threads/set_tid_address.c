@@ -1,4 +1,4 @@
-// set_tid_address returns the thread's id, which stays what it is.
+// set_tid_address returns the thread's id, which does not change.
 #include <pthread.h>
 #include <sys/syscall.h>
 

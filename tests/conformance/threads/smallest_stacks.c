@@ -1,4 +1,4 @@
-// Threads with the smallest stack there is run, take signals on it, and end.
+// Threads with the smallest possible stack run, handle signals on it, and end.
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>

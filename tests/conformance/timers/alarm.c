@@ -1,4 +1,4 @@
-// alarm returns the seconds that were left of the one before, and takes it back.
+// alarm returns the remaining seconds of the previous alarm, and cancels that.
 #include <signal.h>
 
 #include "check.h"

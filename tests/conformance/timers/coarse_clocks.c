@@ -1,4 +1,4 @@
-// A coarse clock is never ahead of the fine one that is read behind it.
+// A coarse clock is never ahead of the fine clock that is read after it.
 #include <sys/time.h>
 #include <time.h>
 
@@ -18,7 +18,7 @@ int main(void) {
         struct timespec resolution;
         CALL(clock_getres(CLOCK_MONOTONIC, &resolution));
         CHECK(resolution.tv_sec == 0 && resolution.tv_nsec >= 1);
-        // Both are of the boot, the one with the time asleep.
+        // Both clocks begin at boot; CLOCK_BOOTTIME includes suspended time.
         const int64_t monotonic = now_ns(CLOCK_MONOTONIC);
         CHECK(monotonic <= now_ns(CLOCK_BOOTTIME));
     }

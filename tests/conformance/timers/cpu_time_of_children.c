@@ -1,4 +1,4 @@
-// What children computed is in the times of who waits for them, and only then.
+// Processor time of children is added to the times of the process that waits for them, then only.
 // known-fault: attached: the process of which the fork server is born was a child
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -32,7 +32,7 @@ int main(void) {
         CHECK(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) == 0);
         CHECK(used_us(RUSAGE_CHILDREN) == before_us);
         CHECK(waitpid(child, NULL, 0) == child);
-        // The two are rounded in different ways.
+        // The two times are rounded in different ways.
         CHECK(used_us(RUSAGE_CHILDREN) - before_us >= 2900);
     }
     printf("ok\n");

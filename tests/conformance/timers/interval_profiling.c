@@ -1,4 +1,4 @@
-// ITIMER_PROF sends its signal when so much processor time was used, and not while sleeping.
+// ITIMER_PROF sends its signal after the given processor time, and not while sleeping.
 // known-fault: exact,verify: a signal after processor time comes many times later
 #include <signal.h>
 #include <sys/time.h>

@@ -1,4 +1,4 @@
-// A process's CPU clock goes on while it computes and stands while it sleeps.
+// A process's CPU clock advances while it computes and stands still while it sleeps.
 #include <time.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// A timer that has expired once has nothing left; one that is deleted does not exist any more.
+// A timer that has expired once has no time left; a deleted timer does not exist.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,7 +17,7 @@ int main(void) {
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR2};
     struct itimerspec left;
     for (int round = 1; round <= 40; ++round) {
-        int timer;  // the kernel's, which the C library does not look at
+        int timer;  // the kernel's id, which the C library does not know
         CALL(syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer));
         struct itimerspec wanted = {{0, 0}, {1000, 0}};
         CALL(syscall(SYS_timer_settime, timer, 0, &wanted, NULL));
@@ -26,7 +26,7 @@ int main(void) {
         CHECK(left.it_value.tv_sec >= 900 && left.it_value.tv_sec < 1000);
         wanted.it_value = (struct timespec){1, 0};
         CALL(syscall(SYS_timer_settime, timer, TIMER_ABSTIME, &wanted, &left));
-        // That time is long gone.
+        // The absolute time is long past.
         while (handled < round) spin(1000);
         CALL(syscall(SYS_timer_gettime, timer, &left));
         CHECK(left.it_value.tv_sec == 0 && left.it_value.tv_nsec == 0);

@@ -1,4 +1,4 @@
-// A timer on the process's CPU clock expires when so much was computed, and not before.
+// A timer on the process's CPU clock expires after the given processor time, and not before.
 // known-fault: exact,verify: a signal after processor time comes many times later
 #include <signal.h>
 #include <time.h>
