@@ -1,10 +1,11 @@
-# Completion of shadowprof for bash. Commands, options and their words are asked of the program.
+# Completion of shadowprof for bash. The program itself lists its commands, options and their words.
 
 _shadowprof_commands() {
     shadowprof --help 2>/dev/null | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'
 }
 
-# A line for each option of a command: its name, a tab, and the words that it takes, if they can be listed.
+# Prints a line for each option of a command: its name, a tab, and the words that its value may be,
+# if they can be listed.
 _shadowprof_table() {
     shadowprof "$1" --completion-words 2>/dev/null
 }
@@ -25,7 +26,7 @@ _shadowprof() {
         mapfile -t COMPREPLY < <(compgen -W "$(_shadowprof_commands)" -- "$word")
         return
     fi
-    # Behind the program that is run, its own words come.
+    # Behind the program to run, complete its own words.
     if [[ $command == run || $command == verify ]]; then
         for (( i = 2; i < COMP_CWORD; ++i )); do
             [[ ${COMP_WORDS[i]} == -- ]] || continue
@@ -34,7 +35,7 @@ _shadowprof() {
             return
         done
     fi
-    # "--mode=ex" comes as three words.
+    # Bash splits "--mode=ex" into three words.
     if [[ $word == = ]]; then
         word="" words=$(_shadowprof_values "$command" "$before")
     elif [[ $before == = ]]; then

@@ -1,11 +1,11 @@
-# Completion of shadowprof for fish. Commands, options and their words are asked of the program.
+# Completion of shadowprof for fish. The program itself lists its commands, options and their words.
 
 function __shadowprof_commands
     shadowprof --help 2>/dev/null | string replace -rf '^  ([a-z]+)  +(.*)$' '$1\t$2'
 end
 
-# A line for each option of the command that is typed: its name, a tab, and the words that it takes, if
-# they can be listed.
+# Prints a line for each option of the command line's command: its name, a tab, and the words that
+# its value may be, if they can be listed.
 function __shadowprof_table
     set -l words (commandline -opc)
     test (count $words) -ge 2; or return
@@ -16,7 +16,7 @@ function __shadowprof_options
     __shadowprof_table | string replace -r '\t.*' ''
 end
 
-# The words of the option in front, or of the one that "=" stands behind, with its name again.
+# Prints the words of the previous option, or of the option in front of "=", then with its name.
 function __shadowprof_values
     set -l words (commandline -opc)
     set -l typed (string match -rg '^(--[a-z-]+)=' -- (commandline -ct))

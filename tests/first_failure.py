@@ -17,7 +17,7 @@ def short_name(test):
 
 
 def doctest_case(output):
-    """The first case of a unit test that failed, and the assertion."""
+    """Returns the first case of a unit test that failed, and the assertion."""
     case = None
     for line in output.splitlines():
         if named := re.match(r"TEST CASE:\s+(.*)", line):
@@ -28,10 +28,10 @@ def doctest_case(output):
 
 
 def what_failed(test):
-    """Case, reason and command of one record of testlog.json; each may be None."""
+    """Returns case, reason and command of one record of testlog.json; each may be None."""
     output = (test.get("stdout") or "") + "\n" + (test.get("stderr") or "")
     command = " ".join(test["command"])
-    # What a test says itself: "FAILED case: reason; alone: command".
+    # The test's own message: "FAILED case: reason; alone: command".
     for line in output.splitlines():
         if line.startswith("FAILED "):
             said = line.removeprefix("FAILED ").removeprefix(short_name(test) + ": ")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tests/first_failure.py says of logs with a failure of each kind."""
+"""Tests tests/first_failure.py on logs with a failure of each kind."""
 import json
 import pathlib
 import subprocess

@@ -1,4 +1,5 @@
-"""What bench/accuracy takes from callgrind's files and compares with exact counts."""
+"""Tests what bench/accuracy reads from callgrind's files and how it compares that with exact
+counts."""
 
 import collections
 import pathlib
@@ -11,8 +12,8 @@ import against_callgrind  # noqa: E402  (found through the line above)
 import callgrind_file  # noqa: E402
 import load_addresses  # noqa: E402
 
-# Written out by hand after the format's specification: names by number, positions relative to the
-# last line, targets too; the line behind a call or jump is its own position.
+# Written by hand after the format's specification: names have numbers, positions and targets are
+# relative to the last line, and the line behind a call or jump is its own position.
 TEXT = """\
 # callgrind format
 version: 1

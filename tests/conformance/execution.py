@@ -1,5 +1,5 @@
-"""Runs one command as all of the conformance runs are: alone in a session and in a folder, for a limited
-time, and with nothing left behind."""
+"""Runs one command in the way of all conformance runs: alone in a session and a folder, for a
+limited time, and without leaving anything behind."""
 
 import contextlib
 import ctypes
@@ -19,14 +19,15 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 from harness import TAG, tagged_processes  # noqa: E402
 
 PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
-# For reading the outputs of what has ended.
+# For reading the outputs of a process that has ended.
 JOIN_SECONDS = 10
-STATE, PARENT, SESSION = 0, 1, 3  # In /proc/PID/stat, behind the command.
+STATE, PARENT, SESSION = 0, 1, 3  # Indexes of fields of /proc/PID/stat, behind the command.
 
 
 @dataclasses.dataclass
 class Limits:
-    """A run that takes longer hangs; what survives it for longer is left behind. Machines are busy."""
+    """A run that takes longer than `run_seconds` hangs; a process that survives it longer than
+    the grace time is left behind. The limits are generous, because machines are busy."""
 
     run_seconds: float
     grace_seconds: float
@@ -34,7 +35,7 @@ class Limits:
 
 @dataclasses.dataclass
 class Outcome:
-    """What came of a run. `faults` are sentences about what no run may do."""
+    """The outcome of a run. `faults` are sentences about things that no run may do."""
 
     status: int
     stdout: bytes
@@ -44,8 +45,9 @@ class Outcome:
 
 
 def adopt_orphans():
-    """Processes that lose their parent become ours, so that they can be found and reaped. The name of
-    an init tells shadowprof that we reap all, so that what it attaches to can be forked."""
+    """Makes processes that lose their parent our children, so that they can be found and reaped.
+    The name of an init tells shadowprof that we reap all children, so that it can fork what it
+    attaches to."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(PR_SET_NAME, b"init", 0, 0, 0)
     if libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
@@ -65,7 +67,8 @@ def name_of(pid):
 
 
 def survivors(session, tag):
-    """The ids of live processes of a session or with its tag. Zombies that came to us are reaped."""
+    """Returns the ids of live processes of a session or with its tag. Reaps zombies that came to
+    us."""
     alive = set()
     members = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()}
     tagged = set(tagged_processes(tag))
@@ -88,7 +91,7 @@ def kill_all(pids):
 
 
 def strays(session, tag, grace_seconds):
-    """Names those that survive a run, and kills them."""
+    """Kills the processes that survive a run, and returns their names."""
     end = time.monotonic() + grace_seconds
     left = survivors(session, tag)
     while left and time.monotonic() < end:
@@ -103,7 +106,7 @@ def strays(session, tag, grace_seconds):
 
 
 class Run:
-    """A command that was started. The environment has its own TMPDIR, which is where it runs."""
+    """A command that was started. It runs in a folder of its own, which is also its TMPDIR."""
 
     def __init__(self, command, standard_input=None, pass_fds=()):
         self.folder = tempfile.mkdtemp(prefix="run-")
@@ -131,11 +134,11 @@ class Run:
             stream.write(text)
 
     def end(self):
-        """Kills all of it."""
+        """Kills all of its processes."""
         kill_all(survivors(self.process.pid, self.tag) | {self.process.pid})
 
     def finish(self, limits):
-        """Waits until it ends, no longer than the limit. Returns its Outcome."""
+        """Waits until the run ends, at most for the limit. Returns its Outcome."""
         faults = []
         try:
             status = self.process.wait(max(0, self.began + limits.run_seconds - time.monotonic()))

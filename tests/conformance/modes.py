@@ -1,4 +1,5 @@
-"""How a conformance program is run in each mode, and what may differ from a native run: nothing."""
+"""How a conformance program is run in each mode, and how the outcome is compared with a native
+run."""
 
 import contextlib
 import json
@@ -27,13 +28,13 @@ NAMES = ("native", *PROFILED, "verify", "attached")
 
 OURS = re.compile(r"shadowprof: ")
 ENDED_EARLY = re.compile(r"shadowprof: verify: not verified to the end: (.*)")
-# By design; whoever has threads cannot be compared from there on.
+# By design: `verify` cannot compare a program any further once it has threads.
 MAY_END_EARLY = "it started a second thread"
 COMPARED = re.compile(r"shadowprof: verify: (\d+) intervals .* (\d+) diverged")
 
 
 def command_of(mode, program, binary, profile="PROFILE"):
-    """What is executed, as words."""
+    """Returns the command to execute, as words."""
     own = [str(binary), *program.arguments]
     if mode == "native":
         return own
@@ -45,7 +46,7 @@ def command_of(mode, program, binary, profile="PROFILE"):
 
 
 def first_difference(what, expected, found):
-    """Says how outputs differ, or nothing."""
+    """Returns how outputs differ, as a list of sentences; empty if they do not."""
     if expected == found:
         return []
     rows = [text.decode(errors="backslashreplace").splitlines() for text in (expected, found)]
@@ -61,7 +62,7 @@ def shown(line):
 
 
 def split_messages(stderr):
-    """Standard error as the program's own lines and as shadowprof's."""
+    """Splits standard error into the program's own lines and shadowprof's."""
     own, ours = [], []
     for line in stderr.decode(errors="backslashreplace").splitlines(keepends=True):
         (ours if OURS.match(line) else own).append(line)
@@ -73,7 +74,7 @@ def status_text(status):
 
 
 def differences(mode, expected, outcome):
-    """What tells a run from the native one."""
+    """Returns how a run differs from the native one."""
     own, ours = split_messages(outcome.stderr)
     faults = list(outcome.faults)
     if mode != "verify" and outcome.status != expected.status:
@@ -86,7 +87,7 @@ def differences(mode, expected, outcome):
 
 
 def profile_faults(program, profile, must_be_compared):
-    """What is wrong with the file in which there must be a profile."""
+    """Returns what is wrong with the file that must be a profile."""
     try:
         data = json.loads(profile.read_text())
         exact = data["sampling"].get("exact", {})
@@ -109,7 +110,8 @@ def exact_faults(program, diverged, ended_early):
 
 
 def verify_faults(program, outcome):
-    """What is wrong with what `verify` says, and with its status, which is not the program's."""
+    """Returns what is wrong with the message of `verify` and its status, which is not the
+    program's."""
     text = outcome.stderr.decode(errors="replace")
     compared, early = COMPARED.search(text), ENDED_EARLY.search(text)
     if compared is None or compared[1] == "0":
@@ -122,7 +124,8 @@ def verify_faults(program, outcome):
 
 
 def run_under(mode, program, binary, limits):
-    """The outcome of a run under shadowprof, with what only that mode may not do among its faults."""
+    """Returns the outcome of a run under shadowprof. Its faults include violations of rules of
+    this mode."""
     with tempfile.TemporaryDirectory(prefix="profile-") as folder:
         profile = pathlib.Path(folder, "profile.json")
         outcome = Run(command_of(mode, program, binary, profile),
@@ -142,7 +145,7 @@ def is_traced(pid):
 
 
 def wait_until_traced(target, profiler):
-    """Returns when the profiler has attached to the target, or will not do so any more."""
+    """Returns when the profiler has attached to the target, or when it no longer can."""
     end = time.monotonic() + NATIVE_SECONDS
     while time.monotonic() < end and profiler.process.poll() is None:
         if is_traced(target.process.pid):
@@ -151,7 +154,7 @@ def wait_until_traced(target, profiler):
 
 
 def run_attached(program, binary, launcher, limits):
-    """The outcome of a native run that is attached to from before its first instruction on."""
+    """Returns the outcome of a native run that is attached to before its first instruction."""
     gate, opening = os.pipe()
     with tempfile.TemporaryDirectory(prefix="profile-") as folder:
         profile = pathlib.Path(folder, "profile.json")
@@ -171,7 +174,7 @@ def run_attached(program, binary, launcher, limits):
 
 
 def native_faults(program, outcome):
-    """Why the program is not fit to be compared with."""
+    """Returns the reasons why the native run cannot serve for comparison."""
     faults = list(outcome.faults)
     if outcome.status != program.status:
         faults.append(f"{status_text(outcome.status)}, not {status_text(program.status)}")
@@ -180,7 +183,7 @@ def native_faults(program, outcome):
 
 
 def refusal(mode):
-    """Why nothing can be run in this mode here, or nothing."""
+    """Returns why nothing can be run in this mode here, or nothing."""
     if mode == "attached" and not may_attach(os.geteuid()):
         return "kernel.yama.ptrace_scope forbids it"
     return ""

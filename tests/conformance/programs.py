@@ -1,4 +1,5 @@
-"""The conformance programs: where they are, what their first lines ask for, and how they are compiled."""
+"""The conformance programs: where they are, what their first lines request, and how to compile
+them."""
 
 import dataclasses
 import os
@@ -11,12 +12,12 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 FLAGS = ["-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-pthread", "-Wall", "-Wextra", "-Werror"]
 
-# As in "// status: 3".
+# Matches "// status: 3".
 DIRECTIVE = re.compile(r"// ([a-z-]+): (.*)")
 
 
 class Malformed(Exception):
-    """A program whose first lines say what nobody understands."""
+    """A program whose first lines are not understood."""
 
 
 @dataclasses.dataclass
@@ -31,14 +32,14 @@ class Program:
     arguments: list = dataclasses.field(default_factory=list)
     input: bytes | None = None
     left_out: dict = dataclasses.field(default_factory=dict)
-    # What shadowprof is known to do wrong, by mode.
+    # Known errors of shadowprof, by mode.
     known_faults: dict = dataclasses.field(default_factory=dict)
-    # Why the emulation may come to other results than the hardware, if it may.
+    # Why the emulation may have other results than the hardware; empty if it may not.
     diverges: str = ""
 
 
 def read_modes(program, key, text, modes):
-    """Of "MODE[,MODE]: TEXT": the text of each mode."""
+    """Parses "MODE[,MODE]: TEXT". Returns {mode: text}."""
     named, _, reason = text.partition(": ")
     names = named.split(",")
     if not reason.strip() or not set(names) <= set(modes):
@@ -47,7 +48,7 @@ def read_modes(program, key, text, modes):
 
 
 def read_program(source, folder, modes):
-    """The program of a file in a folder of areas."""
+    """Returns the program of a file; `folder` is the folder of areas."""
     lines = source.read_text().splitlines()
     program = Program(str(source.relative_to(folder).with_suffix("")), source)
     if not lines or not lines[0].startswith("// "):
@@ -85,7 +86,7 @@ def apply_directive(program, key, text, modes):
 
 
 def find_programs(folder, words, modes):
-    """The programs that the words name: AREA, AREA/NAME or NAME; all without words."""
+    """Returns the programs that the words name (AREA, AREA/NAME or NAME), or all without words."""
     found = [read_program(source, folder, modes) for source in sorted(folder.glob("*/*.c"))]
     for word in words:
         if not any(is_named(program, word) for program in found):
@@ -99,7 +100,7 @@ def is_named(program, word):
 
 
 def compile_program(program, binary):
-    """Compiles it to `binary`. Returns the first thing that the compiler has against it, or nothing."""
+    """Compiles the program to `binary`. Returns the compiler's first complaint, or nothing."""
     command = [*shlex.split(os.environ.get("CC", "cc")), *FLAGS, f"-I{HERE}", *program.flags,
                "-o", str(binary), str(program.source)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""That tests/conformance/run notices what it is there to notice: with programs that are at fault
-themselves, and with a shadowprof that harms those that are not."""
+"""Tests that tests/conformance/run notices faults: with programs that are wrong themselves, and
+with a shadowprof that harms programs that are right."""
 
 import os
 import pathlib
@@ -32,7 +32,8 @@ int main(void) {
 }
 """
 
-# In place of shadowprof: what it does to the program, which is {command}, and writes, is {harm}.
+# A replacement of shadowprof. {harm} is code that changes the program's {command}, its output, or
+# what is written.
 FAKE = """\
 #!/usr/bin/env python3
 import json, os, subprocess, sys, time
@@ -62,7 +63,7 @@ class Runner(unittest.TestCase):
         self.folder = pathlib.Path(self._folder.name)
 
     def run_program(self, source, *words, harm="pass"):
-        """What the runner says of one program, and its exit status."""
+        """Returns what the runner prints for one program, and its exit status."""
         area = self.folder / "programs/area"
         area.mkdir(parents=True)
         (area / "name.c").write_text(source)

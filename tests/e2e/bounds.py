@@ -1,6 +1,6 @@
 """How far a count in a sampled profile may lie from its expectation.
 
-Every bound is so wide that a right profiler passes it in all but one of 10^9 checks, and no wider."""
+A correct profiler passes all but one of 10^9 checks, and bounds are no wider than that needs."""
 
 import math
 
@@ -25,14 +25,15 @@ def hotlist(error):
 
 
 def periodic(windows, per_period):
-    """Allowed distance between the counts of two events of a loop that repeats exactly, once
-    scaled to the same frequency: each window of consecutive instructions is off by less than what
-    one period holds."""
+    """Allowed distance between the counts of two events of a loop that repeats exactly, scaled
+    to the same frequency: each window of consecutive instructions is off by less than the events
+    of one period."""
     return windows * per_period
 
 
 def odds(samples, share, rest):
-    """By which factor the odds of a phase may be off its truth, either way, where samples begin at random
-    moments and so fall into it, and into the others, by their `share` and `rest` of the time."""
+    """The factor by which the odds of a phase may be off, in either direction. Samples begin at
+    random moments, so they fall into the phase for a `share` of the time, and into the others
+    for their `rest`."""
     variance = OVERLAP_VARIANCE / samples * (1 / share + 1 / rest)
     return math.exp(SIGMAS * math.sqrt(variance))

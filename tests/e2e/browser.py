@@ -1,4 +1,4 @@
-"""Pages in a headless Chromium, through its debugging protocol over a pipe."""
+"""Opens pages in a headless Chromium, through its debugging protocol over a pipe."""
 
 import base64
 import contextlib
@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-# Longer than a page takes on a busy machine.
+# Longer than any page takes on a busy machine.
 HANG_SECONDS = 60
 FLAGS = ("--headless=new", "--remote-debugging-pipe", "--disable-gpu", "--no-first-run",
          "--disable-dev-shm-usage",
@@ -27,25 +27,25 @@ def require_chromium():
 
 
 def above(fd):
-    """The same, with a higher number."""
+    """Moves a descriptor to a higher number, and returns that."""
     number = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 20)
     os.close(fd)
     return number
 
 
 class Browser:
-    """One page at a time, each as in a browser that was just installed. What it says on the console,
-    its errors and its requests are kept."""
+    """A browser with one page at a time, each in the state of a new installation. Console
+    messages, errors and requests are kept."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="shadowprof-chromium-")
         to_browser, self._out = os.pipe()
         self._in, from_browser = os.pipe()
-        # Beyond the numbers that they get below.
+        # Moves the ends beyond the descriptors 3 and 4, which the shell sets below.
         to_browser, from_browser = (above(fd) for fd in (to_browser, from_browser))
         # Chromium does not sandbox itself as root.
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        # It reads from descriptor 3 and writes to 4.
+        # Chromium reads from descriptor 3 and writes to descriptor 4.
         shell = f"exec \"$@\" 3<&{to_browser} 4>&{from_browser}"
         self._process = subprocess.Popen(
             ["bash", "-c", shell, "bash", require_chromium(), *FLAGS, *sandbox,
@@ -74,7 +74,7 @@ class Browser:
         self._events.clear()
 
     def new_page(self, width=1440, height=900, dark=False):
-        """Closes the page before it and all that it left."""
+        """Closes the previous page and discards its state."""
         self._session = None
         if self._context:
             self.call("Target.disposeBrowserContext", browserContextId=self._context)
@@ -92,7 +92,7 @@ class Browser:
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def call(self, method, **parameters):
-        """The answer to a command of the protocol."""
+        """Sends a command of the protocol, and returns its answer."""
         self._last_id += 1
         message = {"id": self._last_id, "method": method, "params": parameters}
         if self._session:
@@ -145,7 +145,7 @@ class Browser:
         self.wait_for("document.readyState === 'complete'")
 
     def evaluate(self, expression):
-        """The value of an expression of JavaScript, which may be a promise."""
+        """Returns the value of an expression of JavaScript, which may be a promise."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True,
                            awaitPromise=True)
         if "exceptionDetails" in answer:
@@ -164,7 +164,7 @@ class Browser:
         return self.evaluate(f"document.querySelector({json.dumps(selector)}).innerText")
 
     def press(self, key):
-        """A key as a person presses it: a character, or a name such as Enter."""
+        """Presses a key: a character, or a name such as Enter."""
         codes = {"Enter": 13, "Escape": 27, "ArrowDown": 40, "ArrowUp": 38, "ArrowRight": 39,
                  "ArrowLeft": 37, "Tab": 9}
         text = {"Enter": "\r"}.get(key, key if len(key) == 1 else "")

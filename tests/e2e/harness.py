@@ -28,54 +28,56 @@ INPUTS = pathlib.Path(os.environ.get("INPUTS", SOURCE / "build/tests/workloads")
 SCHEMA = SOURCE / "docs/profile.schema.json"
 SELF_EXEC = SOURCE / "tests/victims/self_exec.sh"
 
-# A run that takes longer than this hangs. Generous: sanitizer builds on a busy machine.
+# A run that takes longer than this hangs. The limit allows for sanitizer builds on a busy machine.
 HANG_SECONDS = 240
 
-# How many samples a program gets within its budget is a matter of the machine. Tests that are not
-# about that ask for a load.
+# How many samples a program gets within a budget depends on the machine. Tests that are not about
+# the budget ask for a load.
 DENSE = "--load=0.5"
 SAYS_HOW_DENSE = ("--load=", "--budget=", "--live-timing=", "--mode=exact")
 
 
-# How often a test does its work again, if too little was seen of it to say anything.
+# How much more work a test makes a program do, in turn, until the profile has enough for a check.
 WORK_FACTORS = (1, 2, 4, 8, 16)
 
 
 def taken(profile):
-    """How many samples were taken: the program ran when they were due."""
+    """Returns how many samples were taken, without those that were due while the program was
+    idle."""
     return profile.samples - profile["sampling"]["ended"].get("idle", 0)
 
 
 def whole(profile):
-    """How many samples have all that they were to have."""
+    """Returns how many samples reached their intended end."""
     ended = profile["sampling"]["ended"]
     return ended.get("size", 0) + ended.get("met", 0)
 
 
 def cannot_time_loads(profile):
-    """True where a stop is too short for the machine to time a load in it: more of them will not
-    help."""
+    """Whether stops are too short for this machine to time loads in them, so that more stops
+    would not help."""
     counters = profile["sampling"]["counters"]
     return counters["latency_sessions"] > max(100, counters["latency_loads_timed"])
 
 
 def dense(options):
-    """The options, with many samples where they say nothing of that."""
+    """Returns the options, with many samples if the options do not say how many."""
     says = any(str(option).startswith(SAYS_HOW_DENSE) for option in options)
     return [*options] if says else [DENSE, *options]
 
 
-# The variable by which a run's processes are known, whatever becomes of their parents.
+# The environment variable by which a run's processes are found, whatever becomes of their parents.
 TAG = "SHADOWPROF_TEST_RUN"
 
 
-# The schema is held against this many elements of a list: a profile has tens of thousands, all written
-# by the same code, and to look at each took longer than everything else that the tests do.
+# This many elements of a list are validated against the schema. A profile has tens of thousands,
+# all written by the same code, and validating each would take longer than all other tests.
 VALIDATED = 100
 
 
 def thinned(node):
-    """A copy of JSON in which long lists have the first elements and others drawn at random."""
+    """Returns a copy of JSON in which long lists keep only their first elements and a random
+    choice of the others."""
     if isinstance(node, dict):
         return {key: thinned(value) for key, value in node.items()}
     if not isinstance(node, list):
@@ -87,19 +89,19 @@ def thinned(node):
 
 
 def listen_to_signals():
-    """What is ignored or blocked here is so in all that we start: under nohup, and in the background of
-    a script, a shell ignores signals that tests send."""
+    """Restores default actions of signals and unblocks them, for all processes that we start.
+    Under nohup and in the background of a script, a shell ignores signals that tests send."""
     for each in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2,
                  signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCHLD):
         signal.signal(each, signal.SIG_DFL)
-    # As Python has it; those that we start have the default.
+    # Python's own handler, which becomes the default action in the processes that we start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def without_references(node, schema):
-    """A part of a schema with definitions in the places that refer to them: to look them up took
-    longer than to validate."""
+    """Returns a part of a schema with references replaced by their definitions: resolving them
+    would take longer than the validation."""
     if isinstance(node, list):
         return [without_references(each, schema) for each in node]
     if not isinstance(node, dict):
@@ -128,7 +130,7 @@ def victim(name):
 
 
 class Completed:
-    """A finished process: exit status, or minus the signal that killed it; outputs."""
+    """A finished process: exit status, or minus the signal that killed it, and outputs."""
 
     def __init__(self, wait_status, stdout, stderr):
         self.code = os.waitstatus_to_exitcode(wait_status)
@@ -138,7 +140,7 @@ class Completed:
 
 
 def tagged_processes(tag):
-    """The ids of live processes that carry the tag. A zombie carries nothing; see zombies()."""
+    """Returns the ids of live processes that carry the tag. Zombies carry no tag; see zombies()."""
     wanted = f"{TAG}={tag}".encode()
     found = []
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
@@ -148,7 +150,7 @@ def tagged_processes(tag):
     return found
 
 
-# In /proc/PID/stat, behind the command.
+# Indexes of fields of /proc/PID/stat, behind the command.
 STATE, PARENT, SESSION, EXIT_CODE = 0, 1, 3, 49
 OURS = ("shadowprof", "sp-tracer")
 
@@ -160,8 +162,8 @@ def command_of(pid):
 
 
 def zombies(session):
-    """The ids of zombies in a session that are ours: children of shadowprof, and replicas, which
-    are killed. When a program reaps its own children is its own business."""
+    """Returns the ids of zombies in a session that are ours: children of shadowprof, and
+    replicas, which are killed. The program's own unreaped children do not count."""
     found = set()
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -174,10 +176,10 @@ def zombies(session):
 
 
 class ZombieWatch:
-    """Looks, while a run lasts, for zombies that nobody reaps."""
+    """Looks, during a run, for zombies that nobody reaps."""
 
     PERIOD_SECONDS = 0.25
-    # A zombie seen this often in a row has been forgotten.
+    # A zombie that is seen this often in a row counts as forgotten.
     FORGOTTEN = 8
 
     def __init__(self, session):
@@ -204,7 +206,7 @@ class ZombieWatch:
 
 
 class Profile:
-    """A profile with its locations resolved to addresses of one module's symbols."""
+    """A profile. Its locations are resolved to addresses of one module's symbols."""
 
     def __init__(self, data, module_path=None):
         self.data = data
@@ -228,14 +230,14 @@ class Profile:
         return self.data["sampling"]["samples"]
 
     def name(self, location):
-        """The symbol that starts at a location of the module, else None."""
+        """Returns the symbol that starts at a location of the module, else None."""
         entry = self.locations[location]
         if entry["module"] != self.module:
             return None
         return self._names.get(int(entry["address"], 16))
 
     def edge_counts(self):
-        """{(from address, to name): count} for edges inside the module."""
+        """Returns {(from address, to name): count} for edges inside the module."""
         counts = {}
         for edge in self.data["edges"]:
             source = self.locations[edge["from"]]
@@ -246,7 +248,7 @@ class Profile:
         return counts
 
     def value(self, label, operand):
-        """The value profile of the instruction at a label, else None."""
+        """Returns the value profile of the instruction at a label, else None."""
         for entry in self.data["values"]:
             if self.name(entry["at"]) == label and entry["operand"] == operand:
                 return entry
@@ -254,7 +256,7 @@ class Profile:
 
 
 def read_symbols(path):
-    """{name: address} of an ELF file's symbol table."""
+    """Returns {name: address} of an ELF file's symbol table."""
     lines = subprocess.run(["nm", "--defined-only", path], check=True, capture_output=True,
                            text=True).stdout.splitlines()
     fields = [line.split() for line in lines]
@@ -262,7 +264,7 @@ def read_symbols(path):
 
 
 def may_attach(user):
-    """What the system lets this user do, at all."""
+    """Whether the system lets this user attach to processes at all."""
     scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")
     return user == 0 or not scope.exists() or scope.read_text().strip() == "0"
 
@@ -272,21 +274,22 @@ _made = {}
 
 @functools.cache
 def shared_folder():
-    """For what all tests of a file read and none changes."""
+    """Returns a folder for files that all tests of a file read and none changes."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="shadowprof-e2e-"))
     atexit.register(shutil.rmtree, folder)
     return folder
 
 
 def once(key, make):
-    """What `make()` returns, which is done only for the first of a file's tests that asks for it."""
+    """Returns the result of `make()`, which only the first call with this key in a test file
+    executes."""
     if key not in _made:
         _made[key] = make()
     return _made[key]
 
 
 class TestCase(unittest.TestCase):
-    """Each test has a folder of its own; what it leaves running is a failure."""
+    """Each test has a folder of its own. It fails if it leaves a process running."""
 
     @classmethod
     def setUpClass(cls):
@@ -326,7 +329,7 @@ class TestCase(unittest.TestCase):
         alarm = threading.Timer(HANG_SECONDS, self._kill_all, (process.pid, tag))
         alarm.start()
         with ZombieWatch(process.pid) as watch:
-            # Not Popen.wait: it hides whether a core was dumped.
+            # Popen.wait would hide whether a core was dumped.
             wait_status = os.waitpid(process.pid, 0)[1]
             process.returncode = os.waitstatus_to_exitcode(wait_status)
         hung = not alarm.is_alive()
@@ -349,17 +352,17 @@ class TestCase(unittest.TestCase):
         return self.run_command([SHADOWPROF, *map(str, words)], **options)
 
     def profile(self, *command, options=(), module=None, **more):
-        """Runs `shadowprof run` on a command, with many samples if `options` say nothing of that.
-        Returns (Completed, checked Profile)."""
+        """Runs `shadowprof run` on a command, with many samples if `options` do not say how
+        many. Returns (Completed, checked Profile)."""
         done = self.shadowprof("run", "-q", "-o", self.profile_path, *dense(options), "--",
                                *command, **more)
         self.assertTrue(self.profile_path.exists(), f"no profile; {done.code}; {done.stderr}")
         return done, self.read_profile(module)
 
     def profile_until(self, enough, command, options=(), **more):
-        """The same, again and again with twice the work, until `enough(profile)`: how much is
-        sampled while a program does its work is the machine's choice. `command(factor)` says how
-        to do so many times the work."""
+        """Calls profile() with twice the work again and again until `enough(profile)`: how many
+        samples a program gets depends on the machine. `command(factor)` returns the command for
+        that many times the work."""
         for factor in WORK_FACTORS:
             done, profile = self.profile(*command(factor), options=options, **more)
             if done.code != 0 or enough(profile):
@@ -367,7 +370,8 @@ class TestCase(unittest.TestCase):
         return done, profile
 
     def read_profile(self, module=None, text=None):
-        """The profile that a run wrote, valid against the schema and in itself."""
+        """Returns the profile that a run wrote, after checking it against the schema and for
+        consistency."""
         data = json.loads(self.profile_path.read_text() if text is None else text)
         self.assert_valid(data)
         return Profile(data, module)
@@ -385,19 +389,21 @@ class TestCase(unittest.TestCase):
                 self.assertLessEqual(entry["invariance_lower_bound"], entry["invariance"])
 
     def assert_sampled_well(self, profile, samples=5):
-        """What holds for any run that is long enough."""
+        """Checks what holds for any run that is long enough."""
         sampling = profile["sampling"]
         ended = sampling["ended"]
         complete = whole(profile)
         self.assertGreaterEqual(complete, samples, ended)
-        # What ends with the program is whole, too. What has no time is the machine's choice.
+        # Samples that end with the program are whole, too. How many run out of time depends on the
+        # machine.
         early = taken(profile) - complete - ended.get("exit", 0) - ended.get("time", 0)
         # While a program is loaded, samples may end early.
         self.assertLessEqual(early, 0.1 * complete + 1, f"samples ended early: {ended}")
         self.assertLess(sampling["single_stepped"], sampling["instructions"] / 1000)
 
     def assert_nothing_left(self, session, tag):
-        """No process of a run survives it. What is being reaped gets time, as machines are busy."""
+        """No process of a run survives it. Processes that are being reaped get time, because
+        machines are busy."""
         for _ in range(300):
             left, dead = tagged_processes(tag), zombies(session)
             if not left and not dead:
@@ -419,20 +425,20 @@ def require_programs(*names):
         sys.exit(f"not installed: {' '.join(missing)} (./setup installs what the tests need)")
 
 
-# A test that takes longer than this is named, with its time, behind its file's results.
+# Tests that take longer than this are listed, with their times, after a file's results.
 SLOW_SECONDS = 1
 LONGEST_REASON = 300
 
 
 def processor_seconds():
-    """Of this process and of those that it has waited for."""
+    """Returns the processor time of this process and of the children that it has waited for."""
     usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
 class Results(unittest.TextTestResult):
-    """Says in the end which tests took long, and in one line which failed first and how to run it
-    alone."""
+    """Prints at the end which tests took long, and in one line which test failed first and how
+    to run it alone."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
@@ -482,7 +488,8 @@ class Results(unittest.TextTestResult):
             return
         name = pathlib.Path(sys.argv[0]).stem.removeprefix("test_")
         test, reason = self.first_failure
-        # "__main__.Class.test_x", or "setUpClass (__main__.Class)", which a class has for all tests.
+        # The name is "__main__.Class.test_x", or "setUpClass (__main__.Class)" for all tests of a
+        # class.
         for_all = re.fullmatch(r"\w+ \((?:.*\.)?(\w+)\)", test)
         alone = for_all[1] if for_all else test.rpartition(".")[2]
         more = len(self.failures) + len(self.errors) + len(self.unexpectedSuccesses) - 1
@@ -492,7 +499,7 @@ class Results(unittest.TextTestResult):
 
 
 def options_of_run():
-    """What tests/e2e/run must be told to find the same programs."""
+    """Returns the options with which tests/e2e/run finds the same programs."""
     def shown(path):
         return os.path.relpath(path, SOURCE) if path.is_relative_to(SOURCE) else path
 
@@ -504,7 +511,7 @@ def options_of_run():
 
 
 def main(**options):
-    """Instead of unittest.main()."""
+    """Replaces unittest.main()."""
     runner = unittest.TextTestRunner(resultclass=Results, **options)
     result = unittest.main(testRunner=runner, exit=False).result
     result.print_times()

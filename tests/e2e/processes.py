@@ -1,4 +1,4 @@
-"""What /proc says of a process that is to stay as it was."""
+"""Reads from /proc the state of a process, which a profiler must not change."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ SIGNAL_FIELDS = ("SigPnd", "ShdPnd", "SigBlk", "SigIgn", "SigCgt")
 
 
 def status_of(pid, tid=None):
-    """{field: text} of /proc/PID/status, or of one thread's."""
+    """Returns {field: text} of /proc/PID/status, or of one thread's."""
     folder = f"/proc/{pid}" if tid is None else f"/proc/{pid}/task/{tid}"
     lines = pathlib.Path(folder, "status").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
@@ -20,8 +20,8 @@ def threads(pid):
 
 
 def other_threads(pid):
-    """All but the first: thread ids are given out anew from the smallest, so that this can have any
-    place among them."""
+    """Returns all thread ids but the first thread's. Ids are reused from the smallest on, so the
+    first thread's may have any place among them."""
     return [tid for tid in threads(pid) if tid != pid]
 
 
@@ -30,7 +30,7 @@ def command(pid):
 
 
 def state(pid):
-    """R, S, T, ..., or X for a process that is gone."""
+    """Returns R, S, T and so on, or X for a process that is gone."""
     try:
         return status_of(pid)["State"][0]
     except FileNotFoundError:
@@ -38,7 +38,7 @@ def state(pid):
 
 
 def tracer(pid):
-    """0: nobody traces it, or it is gone."""
+    """Returns the tracer's process id; 0 if nobody traces the process, or if it is gone."""
     try:
         return int(status_of(pid)["TracerPid"])
     except (FileNotFoundError, ProcessLookupError):
@@ -51,29 +51,29 @@ def children(pid):
 
 
 def stat_fields(folder):
-    """Of /proc/PID/stat, behind the command."""
+    """Returns the fields of /proc/PID/stat behind the command."""
     return pathlib.Path(folder, "stat").read_text().rpartition(")")[2].split()
 
 
 def cpu_seconds(pid, tid=None):
-    """Of the process, or of one of its threads."""
+    """Returns the processor time of the process, or of one of its threads, in seconds."""
     fields = stat_fields(f"/proc/{pid}" if tid is None else f"/proc/{pid}/task/{tid}")
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def start_time(pid):
-    """In clock ticks since the machine was started."""
+    """Returns the start time in clock ticks since the machine was booted."""
     return int(stat_fields(f"/proc/{pid}")[19])
 
 
 def syscall(pid, tid):
-    """The number of the call in which a thread sleeps, else None."""
+    """Returns the number of the system call in which a thread sleeps, else None."""
     first = pathlib.Path(f"/proc/{pid}/task/{tid}/syscall").read_text().split()[0]
     return int(first) if first.isdigit() else None
 
 
 def descendants(pid):
-    """The process, its children, theirs, and so on."""
+    """Returns the process, its children, their children, and so on."""
     found = [pid]
     for each in found:
         with contextlib.suppress(OSError):
@@ -82,7 +82,7 @@ def descendants(pid):
 
 
 def descriptors(pid):
-    """{number: what it is}."""
+    """Returns {number: target of the link} of the open descriptors."""
     found = {}
     for name in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(FileNotFoundError):
@@ -91,13 +91,13 @@ def descriptors(pid):
 
 
 def mappings(pid):
-    """The mappings without the stack and the heap, which grow by themselves."""
+    """Returns the mappings without the stack and the heap, which grow by themselves."""
     lines = pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
     return [line for line in lines if not line.endswith(("[stack]", "[heap]"))]
 
 
 def facts(pid):
-    """All that a profiler must leave as it was."""
+    """Returns all facts that a profiler must leave unchanged."""
     per_thread = {tid: {field: status_of(pid, tid)[field]
                         for field in (*SIGNAL_FIELDS, "TracerPid")} for tid in threads(pid)}
     return {"mappings": mappings(pid), "descriptors": descriptors(pid),
@@ -105,7 +105,7 @@ def facts(pid):
 
 
 def settled(look):
-    """What `look()` says when it says nothing else any more."""
+    """Returns the result of `look()` once it does not change any more."""
     known, times = look(), 0
     while times < 5:
         time.sleep(0.05)
@@ -116,12 +116,13 @@ def settled(look):
 
 
 def settled_facts(pid):
-    """The facts of a process that has just started: when it changes nothing any more."""
+    """Returns the facts of a process that has just started, once they do not change any more."""
     return settled(lambda: facts(pid))
 
 
 def wait_for(condition, what, seconds=120):
-    """For what is certain to come; generous, for machines that are busy."""
+    """Waits for something that is certain to happen. The time limit is generous, because
+    machines are busy."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -1,4 +1,5 @@
-"""accuracy and merge: on real runs against the whole truth, and with files that are no profiles."""
+"""accuracy and merge: with real runs, whose true counts are known, and with files that are no
+profiles."""
 
 import json
 import os
@@ -8,8 +9,9 @@ import shutil
 from harness import WORK_FACTORS, TestCase, main, once, shared_folder, victim
 
 KINDS = "--profiles=edge,path,value,call"
-# The loop of the victim `paths` repeats exactly, so that its shares do not depend on how long it runs:
-# short where all is followed, long enough elsewhere that samples in the program's start do not matter.
+# The loop of the victim `paths` repeats exactly, so its shares do not depend on how long it runs.
+# FEW is for runs that are followed as a whole. MANY is long enough that samples in the program's
+# start do not matter.
 FEW, MANY = 300_000, 30_000_000
 SAMPLES = 20
 
@@ -19,14 +21,14 @@ MEASURES = (("paths", "accuracy"), ("edges", "accuracy"), ("calls", "overlap"),
 
 class Files(TestCase):
     def make(self, path, rounds, *options):
-        """A profile of the victim `paths`."""
+        """Makes a profile of the victim `paths`."""
         done = self.shadowprof("run", "-q", "-o", path, KINDS, *options, "--", victim("paths"),
                                rounds)
         self.assertEqual(done.code, 0, done.stderr)
         return path
 
     def copy_of(self, name, make):
-        """Of a profile that is made once, in the test's folder."""
+        """Returns a copy, in the test's folder, of a profile that is made only once."""
         made = once(name, lambda: make(shared_folder() / name))
         return pathlib.Path(shutil.copy(made, self.folder))
 
@@ -57,7 +59,7 @@ class Files(TestCase):
 
     @staticmethod
     def counts(data):
-        """{(kind, places): count} of edges and calls, with places that do not depend on numbers."""
+        """Returns {(kind, places): count} of edges and calls. Places do not depend on indexes."""
         def place(index):
             location = data["locations"][index]
             return data["modules"][location["module"]]["path"], location["address"]
@@ -74,7 +76,7 @@ class Accuracy(Files):
         full = self.exact()
         seen = self.accuracy(full, self.sampled(1))
         self.assertTrue(seen["full_is_exact"], seen["notes"])
-        # Any sample of the loop has nearly the true shares.
+        # Every sample of the loop has nearly the true shares.
         for metric, measure in MEASURES:
             self.assertGreater(seen[metric][measure], 0.8, metric)
         self.assertLess(seen["values"]["difference"], 0.2)
@@ -93,7 +95,7 @@ class Accuracy(Files):
         # The loop repeats exactly, but the program's start may not.
         for metric, measure in MEASURES:
             self.assertGreater(seen[metric]["floor"], 0.99, metric)
-        # Its counters never have the same value twice: the shares of their top values are chance.
+        # Its counters never repeat a value: the shares of their top values are random.
         self.assertLess(seen["values"]["floor"], 0.1)
         self.assertLess(seen["invariances"]["floor"], 0.01)
 
@@ -124,7 +126,7 @@ class Accuracy(Files):
         self.assertEqual(done.code, 0, done.stderr)
         self.assertIn(b"edges       accuracy", done.stdout)
         worst = done.stdout.partition(b"Edges that differ most\n")[2].partition(b"\n\n")[0]
-        self.assertEqual(len(worst.splitlines()), 3)  # the head and two
+        self.assertEqual(len(worst.splitlines()), 3)  # the heading and two edges
         self.assertIn(b" -> ", worst)
 
     def test_different_programs_are_refused(self):
@@ -168,14 +170,14 @@ class Merge(Files):
                 wanted[key] = wanted.get(key, 0) + count
         self.assertEqual(self.counts(merged), wanted)
         self.assertEqual(merged["run"]["merged_runs"], 3)
-        # On a busy machine some did more work than others.
+        # On a busy machine some runs did more work than others.
         commands = [run["run"]["command"] for run in single]
         same = all(command == commands[0] for command in commands)
         self.assertEqual(merged["run"]["command"], commands[0] if same else [])
         self.assertEqual(merged["run"]["started"], min(run["run"]["started"] for run in single))
         names = {location["function"] for location in merged["locations"]}
         self.assertLessEqual({"paths_run", "paths_callee"}, names)
-        # A mean is no farther from the truth than the farthest of what it is the mean of.
+        # A mean is no farther from the truth than the farthest of its parts.
         accuracies = [self.accuracy(full, run)["edges"]["accuracy"] for run in runs]
         together = self.accuracy(full, self.folder / "merged.json")["edges"]["accuracy"]
         self.assertGreaterEqual(together, min(accuracies) - 1e-9)
@@ -222,7 +224,7 @@ class Merge(Files):
         self.assertEqual((self.folder / (run.name + ".old")).read_bytes(), before)
 
     def refused(self, *inputs):
-        """That merging fails and leaves the output as it was. Returns the message."""
+        """Checks that merging fails and leaves the output as it was. Returns the message."""
         out = self.folder / "kept.json"
         out.write_text("precious")
         files = sorted(os.listdir(self.folder))

@@ -1,4 +1,4 @@
-"""A process that runs already is profiled, and afterwards is as it was."""
+"""Attaches to running processes, and checks that they are as before afterwards."""
 
 import collections
 import concurrent.futures
@@ -17,12 +17,12 @@ from harness import SHADOWPROF, WORK_FACTORS, TestCase, dense, main, tagged_proc
 
 OWN_FAILURE = 125
 
-# epoll_wait and epoll_pwait.
+# System calls epoll_wait and epoll_pwait.
 EPOLL_WAITS = (232, 281)
 
 
 def hot_functions(profile):
-    """{(function, file name of its module): instructions}, hottest first."""
+    """Returns {(function, file name of its module): instructions}, hottest first."""
     counts = collections.Counter()
     for stack in profile["stacks"]:
         location = profile.locations[stack["frames"][-1]]
@@ -32,7 +32,7 @@ def hot_functions(profile):
 
 
 class Attach(TestCase):
-    """Targets are started by the test, one at a time unless it says otherwise."""
+    """Tests that start a target, one at a time unless they say otherwise, and attach to it."""
 
     def launch(self, command, **options):
         options.setdefault("stdin", subprocess.PIPE)
@@ -49,14 +49,15 @@ class Attach(TestCase):
         process.wait()
 
     def launch_busy(self, threads=1, program=victim("checksum"), **options):
-        """One that checks its own results until it is told to end."""
+        """Starts a program that checks its own results until it is told to end."""
         target, tag = self.launch([str(program), str(threads), "0"], **options)
         self.wait_until_runs(target.pid, program)
         self.wait_until_busy(target.pid, threads)
         return target, tag
 
     def wait_until_busy(self, pid, threads):
-        """Until all threads have computed for a while: what they need they have got by then."""
+        """Waits until all threads have computed for a while, and so have everything that they
+        need."""
         processes.wait_for(lambda: len(processes.threads(pid)) == threads + 1, "its threads")
         for tid in processes.other_threads(pid):
             processes.wait_for(lambda: processes.cpu_seconds(pid, tid) > 0.05, "it to compute")
@@ -76,7 +77,7 @@ class Attach(TestCase):
         return self.read_profile(text=path.read_text())
 
     def side_by_side(self, check, cases):
-        """Checks cases whose time is that of waits, each in a thread."""
+        """Checks cases in parallel, each in a thread, because they mostly wait."""
         with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
             ends = [pool.submit(check, case) for case in cases]
         for case, end in zip(cases, ends):
@@ -84,8 +85,8 @@ class Attach(TestCase):
                 end.result()
 
     def attach_until_seen(self, pid, *options, **more):
-        """The same for half a second, or longer if that was too short on this machine to see
-        anything of a process that computes."""
+        """Attaches for half a second, or longer if that is too short on this machine to see any
+        instruction of a process that computes."""
         for factor in WORK_FACTORS:
             profile = self.attach(pid, f"--duration={500 * factor}ms", *options, **more)
             if profile["sampling"]["instructions"] > 0:
@@ -93,12 +94,12 @@ class Attach(TestCase):
         return profile
 
     def wait_until_runs(self, pid, program):
-        """Not the copy of us that is about to execute it."""
+        """Waits until the forked copy of this process executes the program."""
         processes.wait_for(lambda: os.readlink(f"/proc/{pid}/exe") == os.path.realpath(program),
                            f"{program} to run")
 
     def end(self, process, tag):
-        """Lets a target that waits for it end, and returns how it ended."""
+        """Ends a target that waits for the end of its input, and returns how it ended."""
         process.stdin.close()
         process.stdin = None
         return self.finish(process, tag)
@@ -118,7 +119,7 @@ class Busy(Attach):
         self.assertEqual(next(iter(hot_functions(profile))), ("run", "checksum"))
 
     def test_it_keeps_off_the_processor_that_the_target_runs_on(self):
-        """The tracer's threads and workers; the process above it sleeps."""
+        """Covers the tracer's threads and the workers; the process above the tracer sleeps."""
         allowed = os.sched_getaffinity(0)
         if len(allowed) < 2:
             self.skipTest("there is one processor")
@@ -133,7 +134,7 @@ class Busy(Attach):
             for pid in tagged_processes(profiler_tag):
                 if pid == profiler.pid:
                     continue
-                # Some live for a moment only.
+                # Some threads live only for a moment.
                 with contextlib.suppress(OSError):
                     sets += [os.sched_getaffinity(tid) for tid in processes.threads(pid)]
             return len(sets) > 2 and all(busy not in each for each in sets)
@@ -221,7 +222,7 @@ class Busy(Attach):
             self.skipTest("needs root and unshare to make a mount namespace")
         place = self.folder / "mounted"
         place.mkdir()
-        # What has the name for us is another program.
+        # For us, another program has that name.
         shutil.copy(victim("edges"), place / "program")
         target, tag = self.launch(["unshare", "--mount", "sh", "-c",
                                    'mount -t tmpfs none "$1" && cp "$0" "$1/program" && '
@@ -264,7 +265,7 @@ class Ends(Attach):
             with self.subTest(how=how):
                 target, target_tag = self.launch([victim("dies"), how, "1000"])
                 self.wait_until_runs(target.pid, victim("dies"))
-                # So that it does not end before the attach.
+                # The stopped target cannot end before the attach.
                 os.kill(target.pid, signal.SIGSTOP)
                 processes.wait_for(lambda: processes.state(target.pid) == "T", "the stop")
                 process, tag = self.start([SHADOWPROF, "attach", "-q", "-o", self.profile_path,
@@ -305,10 +306,10 @@ class Ends(Attach):
 
 
 class Blocked(Attach):
-    # So long that two attaches fit in, on a machine that is not too busy.
+    # Long enough for two attaches, on a machine that is not too busy.
     MILLISECONDS = "4000"
     TIMED = ("nanosleep", "poll", "futex", "epoll-time-out", "sigtimedwait")
-    # A stop would be visible in these: their thread must not even wake up.
+    # A stop would be visible in these calls: their thread must not even wake up.
     UNDISTURBED = ("epoll", "epoll-time-out", "accept", "sigtimedwait")
 
     def wake(self, call, target):
@@ -336,7 +337,7 @@ class Blocked(Attach):
             self.assertEqual(profile["sampling"]["ended"].keys() - {"idle"}, set())
             self.assertTrue(any("did not run" in note for note in profile["notes"]),
                             profile["notes"])
-            # A call that is begun anew may wait for a processor first.
+            # A restarted call may have to wait for a processor first.
             processes.wait_for(lambda: processes.state(target.pid) == "S", "the call again")
             self.assertEqual(processes.facts(target.pid), before)
         if call in self.UNDISTURBED and call not in self.TIMED:
@@ -489,7 +490,8 @@ class Refused(Attach):
         self.refuse(["64-bit"], target.pid)
 
     def as_somebody(self):
-        """A copy of shadowprof that other users can execute, in a folder where they can write."""
+        """Returns a copy of shadowprof that other users can execute, in a folder where they can
+        write."""
         if os.geteuid() != 0:
             self.skipTest("needs root to become another user")
         self.folder.chmod(0o777)

@@ -1,4 +1,4 @@
-"""The bounds themselves: wide enough for a right profiler, too tight for a wrong one."""
+"""The bounds themselves: wide enough for a correct profiler, too tight for a wrong one."""
 
 import random
 import unittest

@@ -1,4 +1,4 @@
-"""Count-driven bursts, and what users change while a run is under way."""
+"""Bursts by counts of events, and changes that users make during a run."""
 
 import contextlib
 import json
@@ -10,17 +10,17 @@ import bounds
 import processes
 from harness import SHADOWPROF, TestCase, main, victim, whole
 
-# Events that a round of the loop in edges.S makes: two calls and a back-edge.
+# Events of one round of the loop in edges.S: two calls and a back-edge.
 ROUND_EVENTS = 3
 PERIOD_EVENTS = 8 * ROUND_EVENTS
-# What the programs are told to do.
+# The programs' arguments.
 WORK = {"edges": 30_000_000, "paths": 300_000_000, "values": 120_000_000}
 
 
 class Bursts(TestCase):
     def in_bursts(self, program, *options, arguments=(), least=5):
-        """A profile in bursts that has all instructions in its stacks; of `least` whole samples, if
-        the program's arguments are not given."""
+        """Returns a profile with bursts whose stacks have all instructions. It has at least
+        `least` whole samples, unless the program's arguments are given."""
         def command(factor):
             return victim(program), *(arguments or [str(WORK[program] * factor)])
 
@@ -35,20 +35,20 @@ class Bursts(TestCase):
         return profile, sampling["bursts"]
 
     def assert_share(self, bursts, kind, every):
-        """So much of the events is in bursts as the options say: each burst has its length, and
-        distances are between half and one and a half of `every`."""
+        """Checks that the share of events in bursts is as requested: each burst has its length,
+        and distances are between half and one and a half of `every`."""
         lengths = bursts["lengths"]
         longest = max(lengths[kind] for kind in ("edge", "path", "call"))
         share = lengths[kind] / (longest + every)
         part = bursts["events_in_bursts"][kind]
-        # A distance's deviation is every / sqrt(12); samples begin and end anywhere.
+        # A distance's standard deviation is every / sqrt(12). Samples begin and end anywhere.
         number = bursts["events_counted"] / (longest + every)
         off = lengths[kind] * (bounds.SIGMAS * (number / 12) ** 0.5 + self.parts)
         self.assertLessEqual(abs(part - share * bursts["events_counted"]), off, kind)
 
     def test_edges_of_whole_periods_have_their_proportions(self):
-        """A burst holds a period of the loop: its counts are the truth itself, but for the bursts
-        that samples cut off at both ends."""
+        """A burst holds a period of the loop: its counts are the truth itself, except in the
+        bursts that samples cut off at both ends."""
         every = 500
         lengths = f"edge:{PERIOD_EVENTS},call:{PERIOD_EVENTS}"
         profile, bursts = self.in_bursts("edges", f"--every={every}", f"--burst-length={lengths}")
@@ -100,13 +100,13 @@ class Bursts(TestCase):
         executions = taken + edges[profile.symbols["edges_random"], "edges_random_not"]
         self.assertGreater(executions, 0)
         self.assertLessEqual(abs(taken - 0.75 * executions), bounds.binomial(executions, 0.75))
-        # Each round has three events, and each of them is met equally often.
+        # Each round has three events, and a burst is equally likely to begin at each of them.
         back = edges[profile.symbols["edges_back"], "edges_loop"]
         leaf = edges[profile.symbols["edges_call"], "edges_leaf"]
         self.assertLessEqual(abs(back - leaf), bounds.binomial(back + leaf, 0.5))
 
     def test_paths_are_followed_to_their_ends(self):
-        """Of the loop's paths some make one event and some two. Each is seen as often as it
+        """Some of the loop's paths make one event and some two. Each path is seen as often as it
         begins in a burst, however long it is."""
         profile, _ = self.in_bursts("paths", "--every=100", "--burst-length=path:3")
         counts = {}
@@ -135,8 +135,9 @@ class Bursts(TestCase):
             count, error = top[value]
             self.assertLessEqual(abs(count - share * load["count"]),
                                  bounds.binomial(load["count"], share, error))
-        # About as many rounds have values as the options say: the emulator counts in its records.
-        # Each event is a round of this loop or of the model's, which also has values in each.
+        # About as many rounds have values as requested, because the emulator counts events in its
+        # records. Each event is a round of this loop or of the model's, which also has values in
+        # each.
         model = max((value["count"] for value in profile["values"]
                      if not self.is_in_loop(profile, value["at"])), default=0)
         share = (constant["count"] + model) / bursts["events_counted"]
@@ -144,7 +145,7 @@ class Bursts(TestCase):
         self.assertLess(share, 2 * length / (length + every))
 
     def test_values_and_references_of_exact_mode_are_in_proportion(self):
-        """In bursts it can trace both in one run."""
+        """With bursts, one run can trace both."""
         every, length, argument = 2000, 200, 100_000
         def seen(seed):
             profile, _ = self.in_bursts(
@@ -158,11 +159,12 @@ class Bursts(TestCase):
         self.assertEqual({int(top["value"], 16) for top in constant["top"]}, {42})
         load = next(entry for entry in profile["addresses"]
                     if profile.name(entry["at"]) == "values_load")
-        # A period has a distance and a burst of each kind. The victim makes 4 rounds per argument.
+        # A period has a distance and a burst of each kind. The victim makes 4 rounds for each unit
+        # of its argument.
         share = length / (every + 2 * length)
         for count in (constant["count"], load["count"]):
             self.assertLess(abs(count / (4 * argument) - share), share / 10)
-        # What is around the loop handles random numbers, such as the stack's guard.
+        # Code around the loop handles random numbers, such as the stack protector's.
         self.assertEqual(self.values_in_loop(seen(1)), self.values_in_loop(profile))
         self.assertNotEqual(self.values_in_loop(seen(2)), self.values_in_loop(profile))
 
@@ -176,7 +178,7 @@ class Bursts(TestCase):
         return place["module"] == profile.module and first <= int(place["address"], 16) <= last
 
     def test_bursts_of_all_kinds_are_counted(self):
-        """Hazards and streams have the same bursts, which are counted once."""
+        """Hazards and streams share their bursts, which are counted once."""
         profile, bursts = self.in_bursts("values", "--mode=exact", "--every=100,value:1000",
                                          "--profiles=edge,path,call,value,hazard,stream",
                                          "--burst-length=stream:50", arguments=["200000"])
@@ -216,7 +218,7 @@ def catches_sigterm(pid):
     return int(processes.status_of(pid)["SigCgt"], 16) >> (signal.SIGTERM - 1) & 1
 
 
-# Of an entry of a list, what names it and what is counted of it.
+# The members that identify an entry of a list, and those that count.
 LISTS = {"edges": (("from", "to", "kind"), ("count",)),
          "paths": (("blocks", "instructions"), ("count",)),
          "calls": (("site", "callee"), ("count",)),
@@ -226,7 +228,7 @@ LISTS = {"edges": (("from", "to", "kind"), ("count",)),
 
 
 def counts_of(profile):
-    """All that is counted, by what is counted; locations by where they are."""
+    """Returns all counts, by what is counted. Locations are given by module and offset."""
     def place(number):
         location = profile["locations"][number]
         return profile["modules"][location["module"]]["path"], location["address"]
@@ -254,7 +256,7 @@ def counts_of(profile):
 
 
 class Phases(TestCase):
-    """--dump-every, and dump-new."""
+    """Tests --dump-every and dump-new."""
 
     def phases(self):
         return sorted(self.folder.glob("profile.[0-9][0-9][0-9][0-9].json"))
@@ -306,7 +308,7 @@ class Phases(TestCase):
         self.assertEqual(profile["run"]["options"]["dump-every"], "100000us")
 
     def test_phases_of_a_profile_that_converges_add_up(self):
-        """Samples are eight times as far apart then: they weigh more."""
+        """After convergence samples are eight times as far apart, so they weigh more."""
         profile = self.profile_of_phases(victim("edges"), "8000000",
                                          options=("--until-converged=50%", "--load=1"))
         self.assert_adds_up(profile.data)
@@ -350,13 +352,14 @@ class Phases(TestCase):
 
 
 def whole_or_cut(profile):
-    """Samples that have finished, of those that had begun."""
+    """Returns how many samples have finished or were cut off; those that were due while the
+    program was idle do not count."""
     sampling = profile["sampling"]
     return sampling["samples"] - sampling["ended"].get("idle", 0)
 
 
 class Control(TestCase):
-    """A run, or an attached process, that lasts until it is told to end."""
+    """Tests with a run, or an attached process, that lasts until it is told to end."""
 
     def setUp(self):
         super().setUp()
@@ -386,7 +389,7 @@ class Control(TestCase):
         self.assertEqual(self.send(line), "ack\n", line)
 
     def wait_for_target(self):
-        """Until it would notice that it is told to end."""
+        """Waits until the target would notice that it is told to end."""
         processes.wait_for((self.folder / "pid").exists, "the program")
         pid = int((self.folder / "pid").read_text())
         processes.wait_for(lambda: catches_sigterm(pid), "the program's handler")
@@ -403,7 +406,7 @@ class Control(TestCase):
         return done, self.read_profile(module)
 
     def switch_over(self):
-        """Sends SIGUSR2, and returns when it is what the next command meets."""
+        """Sends SIGUSR2, and returns when the next command will find it in effect."""
         os.kill(self.tracer.pid, signal.SIGUSR2)
 
         def is_handed_on():
@@ -502,7 +505,7 @@ class Control(TestCase):
         self.assertEqual(self.changes(profile), ["stop"])
 
     def test_phases_of_a_program_are_in_different_dumps(self):
-        """A script runs one program until it is told, and then another one."""
+        """A script runs one program until it is told to change, and then another one."""
         script = (f"while ! [ -e go ]; do {victim('edges')} 3000000 >/dev/null; done; >gone; "
                   f"while ! [ -e end ]; do {victim('paths')} 9000000 >/dev/null; done")
         self.begin(script=script)
@@ -518,7 +521,7 @@ class Control(TestCase):
         self.ask("disable")
         (self.folder / "go").touch()
         processes.wait_for((self.folder / "gone").exists, "the other program")
-        # Which samples were under way when they were disabled finish, or are given up.
+        # Samples that were under way when sampling was disabled finish, or are given up.
         begun = dump("dump all.json")["sampling"]["changes"][0]["samples"]
         with contextlib.suppress(AssertionError):
             processes.wait_for(lambda: whole_or_cut(dump("dump all.json")) >= begun, "samples", 10)

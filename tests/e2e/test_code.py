@@ -1,5 +1,5 @@
-"""Code that changes while a program runs: what it computes stays right, and names are those of the code
-that was executed."""
+"""Code that changes during a run: its results stay right, and names are those of the code that
+was executed."""
 
 import collections
 import pathlib
@@ -8,7 +8,7 @@ from harness import TestCase, main, taken, victim, whole
 
 
 def instructions_by_function(profile):
-    """{(function, file name of its module)}: instructions of their own."""
+    """Returns {(function, file name of its module)}: instructions of the function itself."""
     counts = collections.Counter()
     for stack in profile["stacks"]:
         location = profile.locations[stack["frames"][-1]]
@@ -21,8 +21,9 @@ class MadeAtRunTime(TestCase):
     ROUNDS = {"rewrite": 500_000, "protect": 100_000, "move": 500_000}
 
     def check(self, how):
-        """Returns the share of instructions in code without a file, by name, of shadows."""
-        for mode in ("live", "shadow"):
+        """Runs the victim in both modes. Returns the shares of instructions in code without a
+        file, by name, and the profile, both of shadow samples."""
+        for mode in ("burst", "shadow"):
             with self.subTest(mode=mode):
                 def is_enough(profile):
                     pathlib.Path(f"/tmp/perf-{profile['run']['pid']}.map").unlink(missing_ok=True)
@@ -38,7 +39,7 @@ class MadeAtRunTime(TestCase):
                 ended = profile["sampling"]["ended"]
                 self.assertEqual(ended.keys() - {"size", "met", "time", "exit", "idle", "unsafe_syscall"},
                                  set())
-                # Where the machine is busy, some begin while the program is loaded.
+                # On a busy machine some samples begin while the program is loaded.
                 self.assertLessEqual(ended.get("unsafe_syscall", 0), 0.1 * taken(profile) + 1)
         self.assert_sampled_well(profile)
         counts = instructions_by_function(profile)
@@ -48,7 +49,7 @@ class MadeAtRunTime(TestCase):
     def test_an_instruction_that_is_rewritten(self):
         shares, profile = self.check("rewrite")
         self.assertGreater(shares[None], 0.9)
-        # Each loop adds another number: no stale code was executed.
+        # Each loop adds another number: no outdated code was executed.
         added = {value["value"] for entry in profile["values"]
                  if (entry["operand"] == "rax" and
                      profile["modules"][profile.locations[entry["at"]]["module"]]["path"] == "[anon]")

@@ -1,4 +1,5 @@
-"""What few programs do: each kind checks itself, and has the same effect natively and emulated."""
+"""Programs that do rare things: each checks itself, and has the same effect natively and
+emulated."""
 
 import shutil
 
@@ -45,7 +46,7 @@ class Corners(TestCase):
 
 class FixedAddresses(TestCase):
     def test_low_program_and_profiler_without_random_addresses(self):
-        """Both would lie at the same places."""
+        """Both would have the same addresses."""
         setarch = shutil.which("setarch")
         if setarch is None:
             self.skipTest("there is no setarch here")

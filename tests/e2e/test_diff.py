@@ -15,7 +15,7 @@ from harness import (HANG_SECONDS, SHADOWPROF, SOURCE, WORK_FACTORS, TestCase, m
 
 KEPT, ERROR, USAGE, EXCEEDED = 0, 1, 2, 3
 
-# What a program is told by its surroundings is the same in each run.
+# An environment that is the same in each run.
 FIXED = ["env", "-i", "PATH=/usr/bin:/bin"]
 
 SOURCE_TEXT = """
@@ -54,7 +54,8 @@ int main(int argc, char** argv) {
 
 class DiffCase(TestCase):
     def build(self, folder, checks=1000, scrambles=1000, text=SOURCE_TEXT, options=("-g", "-O1")):
-        """The program `work`, in a folder of its own, as builds of one program are."""
+        """Builds the program `work` in a folder of its own, like different builds of one
+        program."""
         path = self.folder / folder
         path.mkdir(exist_ok=True)
         (path / "work.c").write_text(text)
@@ -92,7 +93,7 @@ class Exact(DiffCase):
     REPEATS = 10
 
     def assert_repeats(self, *command):
-        """Ten runs have the same counts, of everything, to the instruction."""
+        """Checks that ten runs have the same counts, to the instruction."""
         first = self.exact("first.json", *command)
         for i in range(1, self.REPEATS):
             again = self.exact("again.json", *command)
@@ -111,8 +112,8 @@ class Exact(DiffCase):
         self.assert_repeats(self.build("a"), "50")
 
     def test_lua_repeats_where_the_clock_stands(self):
-        """It makes the seed of its hash function of the time of day: without that, its counts differ
-        from one second to the next."""
+        """Lua derives the seed of its hash function from the time of day: without a fixed time,
+        its counts differ from one second to the next."""
         clock = self.folder / "clock.c"
         clock.write_text("long time(long* at) {\n    if (at) *at = 1000000000;\n"
                          "    return 1000000000;\n}\n")
@@ -137,7 +138,7 @@ class Exact(DiffCase):
         self.assertEqual(verdicts, ["exceeded", "kept", "kept"])
         worst = found["functions"]["entries"][0]
         self.assertEqual((worst["name"], worst["matched_by"]), ("checksum", "function"))
-        # 100 rounds of the loop, 100 times, of a loop of a few instructions.
+        # 100 more rounds of the loop in each of 100 calls; a round has a few instructions.
         per_round = worst["difference"] / (100 * 100)
         self.assertEqual(per_round, int(per_round))
         self.assertGreater(per_round, 2)
@@ -147,7 +148,7 @@ class Exact(DiffCase):
         self.assertEqual(edges[0]["difference"], 100 * 100)
 
     def test_edges_of_code_that_moved_are_the_same(self):
-        """A function in front of the others moves them, and their source lines."""
+        """A new function in front of the others moves them, and their source lines."""
         moved = SOURCE_TEXT.replace("ALONE unsigned parse_number", "ALONE unsigned front(void) {\n"
                                     "    return 7;\n}\nALONE unsigned parse_number", 1)
         moved = moved.replace("unsigned sum = 0;\n    for (unsigned i = 0; i < rounds",
@@ -189,7 +190,8 @@ class Sampled(DiffCase):
     SAMPLES = 16
 
     def sampled(self, name, program, seed, *options, least=SAMPLES):
-        """Of a run that is long enough: a machine that is busy takes fewer samples of each."""
+        """Returns a profile of a run that is long enough: a busy machine takes fewer samples of
+        each."""
         for factor in WORK_FACTORS:
             path = self.run_to(name, ["--load=1", "--sample-size=200k", f"--seed={seed}", *options],
                                [program, factor * self.ROUNDS], fixed=False)
@@ -198,17 +200,19 @@ class Sampled(DiffCase):
         return path
 
     def test_false_alarms_are_as_rare_as_promised(self):
-        # All numbers are equally long: rounds are alike however many there are.
+        # All numbers have the same length, so rounds are alike however many there are.
         program = self.build("a", checks=200, scrambles=150,
                              options=("-g", "-O1", "-DFIRST=10000000"))
-        # Limits on functions ask for no more, and each profile is read more than a hundred times.
+        # Limits on functions need no other kinds, and each profile is read more than a hundred
+        # times.
         profiles = [self.sampled(f"{seed}.json", program, seed, "--profiles=edge")
                     for seed in range(self.RUNS)]
         pairs = list(itertools.permutations(profiles, 2))
         limits = ["function:checksum>+0%", "function:scramble>+0%", "function:*>+0%"]
         alarms = dict.fromkeys(limits, 0)
         for base, new in pairs:
-            # One at a time: limits that are given together are judged together, and are wider.
+            # One limit at a time: limits that are given together are judged together, and are
+            # wider.
             for limit in limits:
                 alarms[limit] += self.is_exceeded(limit, base, new)
         for limit, count in alarms.items():
@@ -219,8 +223,8 @@ class Sampled(DiffCase):
             self.assert_spread_as_promised(profiles, function)
 
     def is_exceeded(self, limit, base, new):
-        """Without what shadowprof() does around each command, which took longer than a thousand
-        comparisons."""
+        """Calls the program without the checks of shadowprof(), which would take longer than a
+        thousand comparisons."""
         done = subprocess.run([SHADOWPROF, "diff", f"--fail-if={limit}", "--strict", base, new],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                               env={**os.environ, "SHADOWPROF_OPTIONS": ""}, timeout=HANG_SECONDS)
@@ -228,7 +232,8 @@ class Sampled(DiffCase):
         return done.returncode == EXCEEDED
 
     def assert_spread_as_promised(self, profiles, function):
-        """Shares in many profiles are no farther from their mean than their own intervals say."""
+        """Checks that shares in many profiles are as near to their mean as their own intervals
+        promise."""
         shares, taken = [], []
         for profile in profiles:
             entries = self.as_json(profile, profile)["functions"]["entries"]
@@ -255,7 +260,7 @@ class Sampled(DiffCase):
 
     def test_too_few_samples_decide_nothing(self):
         program = self.build("a")
-        # A machine may be too busy for any sample of a short run.
+        # On a busy machine a short run may get no sample.
         for factor in WORK_FACTORS:
             few = [self.run_to(f"{i}.json", ["--load=1", "--max-samples=2", f"--seed={i}"],
                                [program, str(20000 * factor)], fixed=False) for i in (1, 2)]
@@ -269,10 +274,10 @@ class Sampled(DiffCase):
 
 
 def max_alarms(profiles):
-    """More alarms of all ordered pairs of so many profiles are not chance. Of a difference outside
-    of its 95% interval one order of the pair is an alarm. Pairs that share a profile are not
-    independent: so much is expected of as many pairs as are disjoint, by the binomial's tail of
-    10^-6. A wide bound; assert_spread_as_promised() has a narrower one for the same intervals."""
+    """Returns the most alarms that chance explains among all ordered pairs of so many profiles. For
+    a difference outside its 95% interval, one order of the pair is an alarm. Pairs that share a
+    profile are not independent, so the bound is the 10^-6 tail of the binomial for disjoint pairs.
+    It is wide; assert_spread_as_promised() has a narrower one for the same intervals."""
     independent, nominal = profiles // 2, 0.05
     tail = 1.0
     for most in range(independent + 1):
@@ -283,8 +288,9 @@ def max_alarms(profiles):
 
 
 def chi_square_bound(degrees):
-    """Wilson and Hilferty's quantile, at the sigmas of bounds.py. Errors are estimates themselves,
-    of at least 8 batches each: their squares are 2 / 7 uncertain, which this allows for."""
+    """Returns Wilson and Hilferty's quantile at the sigmas of bounds.py. Errors are themselves
+    estimated from at least 8 batches, so their squares have a relative uncertainty of 2 / 7, which
+    this allows for."""
     part = 2 / (9 * degrees)
     quantile = degrees * (1 - part + SIGMAS * math.sqrt(part))**3
     return quantile * (1 + 2 / 7)
@@ -408,7 +414,7 @@ class Interface(DiffCase):
 
 class Recipe(DiffCase):
     def test_the_recipe_of_the_document_is_true(self):
-        """Runs the shell block of docs/ci.md as it stands there."""
+        """Runs the shell block of docs/ci.md unchanged."""
         document = (SOURCE / "docs/ci.md").read_text()
         blocks = re.findall(r"^```sh\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
         self.assertEqual(len(blocks), 1)

@@ -1,4 +1,5 @@
-"""Exact mode and verify: counts are the truth itself, and what cannot be the same is said."""
+"""Exact mode and verify: counts are the truth itself, and differences that are unavoidable are
+reported."""
 
 import ctypes
 import errno
@@ -12,9 +13,9 @@ import time
 import processes
 from harness import SHADOWPROF, TestCase, main, read_symbols, victim
 
-# What edges.c starts its generator with.
+# The start value of the generator in edges.c.
 SEED = 0x9e3779b97f4a7c15
-# Where a position-independent program lies without address space layout randomisation.
+# The address of a position-independent program without address space layout randomisation.
 PIE_BASE = 0x555555554000
 
 
@@ -24,7 +25,7 @@ SYS_PERSONALITY = 135
 
 
 def programs_set_segment_bases():
-    """WRFSBASE and WRGSBASE may be used: the bit of FSGSBASE in AT_HWCAP2."""
+    """Whether WRFSBASE and WRGSBASE may be used: the bit of FSGSBASE in AT_HWCAP2."""
     at_hwcap2, fsgsbase = 26, 2
     auxiliary = open("/proc/self/auxv", "rb").read()
     entries = dict(struct.iter_unpack("QQ", auxiliary))
@@ -32,7 +33,7 @@ def programs_set_segment_bases():
 
 
 def refuse_fixed_addresses():
-    """From here on personality(2) answers EPERM, as in containers."""
+    """Makes personality(2) fail with EPERM from now on, as in containers."""
     load, equal, give = 0x20, 0x15, 0x06  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_RET|K
     refuse, allow = 0x00050000 | errno.EPERM, 0x7fff0000
     program = b"".join(struct.pack("HBBI", *each) for each in (
@@ -61,7 +62,7 @@ class Exact(TestCase):
         return done, profile, exact
 
     def covered(self, *command, **more):
-        """An exact profile that has everything in it and did not diverge."""
+        """Returns an exact profile that covers the whole run and did not diverge."""
         done, profile, exact = self.exact(*command, **more)
         self.assertEqual(done.code, 0, done.stderr)
         self.assertEqual(exact["diverged"], 0, profile["notes"])
@@ -108,11 +109,13 @@ class Exact(TestCase):
         self.assertEqual(inside["edges_odd"] + inside["edges_even"], 2 * rounds)
 
     def test_wherever_a_program_lies(self):
-        """Linked in any way, and with much of its address space reserved. What is linked low and
-        reserves more than fits beside a worker is another test's."""
+        """Covers programs that are linked in any way, and ones that reserve much of their
+        address space. Another test covers programs that are linked low and reserve more than
+        fits beside a worker."""
         programs = [("layout", 1), ("layout_static_pie", 1), ("layout_no_pie", 1),
                     ("layout_static", 1)]
-        # Where guests lie as they do natively, those that reserve most of it lie where workers do.
+        # If guests have their native addresses, those that reserve most of the address space
+        # overlap with workers.
         if programs_set_segment_bases():
             programs += [("layout", 30_000), ("layout_static_pie", 16_384)]
         for name, gibibytes in programs:
@@ -143,7 +146,7 @@ class Exact(TestCase):
         short = found["paths_loop", "paths_short", "paths_join"]
         long = {end: found["paths_loop", "paths_long", "paths_callee", end, "paths_after_call",
                            "paths_join"] for end in ("paths_low", "paths_high")}
-        # The first iteration's path begins before the loop, the last one's goes on behind it.
+        # The first iteration's path begins before the loop, the last one's ends behind it.
         total = short + sum(long.values())
         self.assertLessEqual(8 * eights - total, 2)
         for count, rate in ((short, 6), (long["paths_low"], 1), (long["paths_high"], 1)):
@@ -278,7 +281,7 @@ class Verify(TestCase):
         self.assertIn("emulated 0x", found)
 
     def test_fault_is_narrowed_down_to_its_instruction(self):
-        """The emulator sees `add $11, %rax` as `add $10, %rax`; far ahead of it in the interval,
+        """The emulator sees `add $11, %rax` as `add $10, %rax`. Far before it in the interval,
         and behind it, everything is right."""
         address = PIE_BASE + read_symbols(victim("edges"))["edges_case1"]
         for rounds in ("10", "2000"):
@@ -288,7 +291,7 @@ class Verify(TestCase):
             self.assert_found(text, address, "add rax, 0x0B")
 
     def test_fault_behind_a_long_loop(self):
-        """Of `pop %r12`, which the emulator sees as `pop %r13`, behind all of the loop."""
+        """The emulator sees `pop %r12` as `pop %r13`, behind the whole loop."""
         address = PIE_BASE + read_symbols(victim("edges"))["edges_leave"]
         code, text = self.verify("--narrow", f"--fault={address + 1:#x}", "--", victim("edges"),
                                  "2000")

@@ -1,5 +1,5 @@
-"""Corners of processor and kernel in which a program that is followed to the letter must do what it does
-by itself: exact mode and verify step it, stop it at breakpoints and put its signals off."""
+"""Corner cases of processor and kernel in which an exactly followed program must behave as it
+does natively: exact mode and verify step it, stop it at breakpoints and delay its signals."""
 
 import os
 import pathlib
@@ -12,14 +12,14 @@ import processes
 from harness import SHADOWPROF, TestCase, main, read_symbols, victim
 
 LACKING = 77
-# Where a position-independent program lies without address space layout randomisation.
+# The address of a position-independent program without address space layout randomisation.
 PIE_BASE = 0x555555554000
-# Too little for the emulator's tables, and enough for all else.
+# Too little for the emulator's tables, and enough for everything else.
 LITTLE_ADDRESS_SPACE = 4 << 30
 
 
 def worker_below(pid):
-    """The emulator's process among the descendants of one that runs in exact mode."""
+    """Returns the emulator's process among the descendants of a process in exact mode."""
     for each in processes.descendants(pid):
         if b"emulation-worker" in pathlib.Path(f"/proc/{each}/cmdline").read_bytes():
             return each
@@ -39,7 +39,8 @@ class Corners(TestCase):
         return done.stdout
 
     def verified(self, *words, options=()):
-        """What verify says of a program that does under it what it does by itself."""
+        """Runs verify on a program, which must behave as natively. Returns verify's status and
+        messages."""
         expected = self.plain(*words)
         done = self.shadowprof("verify", *options, "--", victim("exact_corners"), *words)
         self.assertEqual(done.stdout, expected, done.stderr)
@@ -52,7 +53,7 @@ class Corners(TestCase):
         return text
 
     def exact(self, *words):
-        """The exact profile of a program that does what it does by itself."""
+        """Returns the exact profile of a program, which must behave as natively."""
         expected = self.plain(*words)
         done, profile = self.profile(victim("exact_corners"), *words, options=("--mode=exact",))
         self.assertEqual((done.code, done.stdout), (0, expected), done.stderr)
@@ -80,22 +81,23 @@ class Corners(TestCase):
         self.exact("traps")
 
     def test_limit_behind_a_stepped_instruction_kills_nobody(self):
-        """The first intervals end at instructions that are left to the hardware, so that one of these
-        limits is reached behind such a one."""
+        """The first intervals end at instructions that are left to the hardware, so one of these
+        limits is reached behind such an instruction."""
         for limit in (1, 1000, 10000, 20000, 30000):
             with self.subTest(limit=limit):
                 text = self.proven("spin", "10", options=(f"--max-instructions={limit}",))
                 self.assertIn("not verified to the end: the limit", text)
 
     def test_limit_holds_within_an_interval(self):
-        """Of 80 million instructions without a system call between them."""
+        """The program executes 80 million instructions without a system call in between."""
         text = self.proven("spin", "100000", options=("--max-instructions=2M",))
         compared = int(re.search(r"intervals with (\d+) instructions", text).group(1))
         self.assertLess(compared, 4_000_000)
         self.assertIn("ended by the limit of instructions", text)
 
     def test_signals_in_the_tightest_of_loops_cost_little(self):
-        """Of which no place is rare. At ten seconds each they would outlast the harness' patience."""
+        """No place of this loop is rare. If each signal took ten seconds, the harness would give
+        up."""
         text = self.proven("ticks", "40")
         self.assertIn("signals from outside held", text)
         self.exact("ticks", "5")
@@ -105,13 +107,13 @@ class Corners(TestCase):
         self.exact("alarm")
 
     def test_code_that_changes_all_the_time_is_followed(self):
-        """Each change costs the same however many there were: else the emulator would not answer any
-        more, as it has no trace to show for a long time."""
+        """The cost of a change must not grow with the number of changes: otherwise the emulator,
+        which has no trace to deliver for a long time, would seem to hang."""
         self.proven("patch", "100000")
 
     def test_narrowing_names_the_wrong_instruction_among_stored_flags(self):
-        """The emulator sees `mov $42, %edx` as `mov $43, %edx`. Before and behind it PUSHF stores the
-        flags, in which nobody must see what single-steps."""
+        """The emulator sees `mov $42, %edx` as `mov $43, %edx`. Before and behind it PUSHF
+        stores the flags, which must not show the single-steps."""
         address = PIE_BASE + read_symbols(victim("exact_corners"))["corners_constant"]
         code, text = self.verified("flags",
                                    options=("--narrow", f"--fault={address + 1:#x}"))
@@ -121,14 +123,14 @@ class Corners(TestCase):
         self.assertIn("mov edx, 0x2A", found)
 
     def test_narrowing_names_no_instruction_where_none_is_wrong(self):
-        """What another process writes while the program waits is not in the emulator's memory."""
+        """The emulator's memory lacks what another process writes while the program waits."""
         code, text = self.verified("written", options=("--narrow",))
         self.assertEqual(code, 1, text)
         self.assertIn("the emulator's memory was not the program's", text)
         self.assertNotIn("first wrong instruction", text)
 
     def test_threads_behind_the_second_are_not_traced(self):
-        """Each would cost stops of itself and of the one that bears it."""
+        """Tracing each thread would cost stops of it and of the thread that creates it."""
         code, text = self.verified("threads", "20")
         self.assertEqual(code, 1, text)
         self.assertIn("it started a second thread", text)

@@ -1,4 +1,4 @@
-"""Exports are what their readers take them for. Readers that are not installed are not asked."""
+"""Exports, as their readers understand them. Readers that are not installed are not tested."""
 
 import csv
 import gzip
@@ -15,7 +15,7 @@ from harness import TestCase, main, once, shared_folder, victim
 BOLT_TOOLS = "/usr/lib/llvm-16/bin"
 # Instructions behind a system call that never returns, up to the next branch.
 BEHIND_EXIT = 8
-# Of sample profiles: offsets from here on are lines before the function.
+# In sample profiles, offsets from this one on are lines before the function.
 NO_LINE = 0xff00
 
 
@@ -58,7 +58,7 @@ class Export(TestCase):
         return done.stdout + done.stderr
 
     def function(self, name):
-        """Instructions in a function itself."""
+        """Returns the instructions in a function itself."""
         return sum(stack["instructions"] for stack in self.seen["stacks"]
                    if self.seen.locations[stack["frames"][-1]]["function"] == name)
 
@@ -177,8 +177,8 @@ class Export(TestCase):
     FOR_SAMPLES = ("-O2", "-gmlt", "-fdebug-info-for-profiling")
 
     def sampled_program(self):
-        """A program of clang's and its sample profile in LLVM's text format. Its profile becomes
-        that of the test."""
+        """Returns a program compiled by clang and its sample profile in LLVM's text format. The
+        test's profile becomes that program's."""
         clang, made = tool("clang++"), shared_folder() / "sampled.json"
         source, program, text = once("sampled", lambda: self.make_sampled_program(clang, made))
         shutil.copy(made, self.profile_path)
@@ -205,8 +205,9 @@ class Export(TestCase):
 
     @staticmethod
     def sample_counts(path):
-        """Executions by function, inlined calls and line of a text profile; not those of 0, nor of
-        code without a line, of which llvm-profgen has that many lines before the function."""
+        """Returns executions by function, inlined calls and line of a text profile. Leaves out
+        executions of 0, and code without a line, which llvm-profgen puts that many lines before
+        the function."""
         counts, around = {}, []
         for line in path.read_text().splitlines():
             depth = len(line) - len(line.lstrip())
@@ -234,7 +235,7 @@ class Export(TestCase):
                             f"-fprofile-sample-use={profile}", "-Rpass=sample-profile", source)
         self.assertNotIn("warning", text)
         self.assertIn("inlined into '_Z4loopi' to match profiling context", text)
-        # LLVM adds 1 to each.
+        # LLVM adds 1 to each count.
         def entries(function):
             mark = re.search(rf"^define .*@{function}\(.* !prof (!\d+)", text, re.M)[1]
             return int(re.search(rf'^{mark} = .*"function_entry_count", i64 (\d+)', text, re.M)[1])

@@ -1,4 +1,4 @@
-"""Bad options, bad programs, bad places: said clearly, found before the target starts."""
+"""Bad options, programs and places: errors are clear, and come before the target starts."""
 
 import json
 import os
@@ -12,7 +12,7 @@ OWN_FAILURE, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
 
 class Refused(TestCase):
-    """Nothing may have run and nothing may have been written."""
+    """Cases in which nothing may run and nothing may be written."""
 
     def setUp(self):
         super().setUp()
@@ -110,7 +110,8 @@ class BadPrograms(Refused):
         self.refuse(OWN_FAILURE, ["i386"], "run", path)
 
     def test_set_user_id_without_the_right_to_keep_it(self):
-        """Run by an ordinary user, the program would lose its privileges: not a faithful run."""
+        """If an ordinary user ran it, the program would lose its privileges, which would not be
+        a faithful run."""
         if os.geteuid() != 0:
             self.skipTest("needs root to make a set-user-ID program of another user")
         shutil.copy(SHADOWPROF, self.folder / "shadowprof")
@@ -154,7 +155,7 @@ class BadPlaces(Refused):
 
 
 class Places(TestCase):
-    """Where the profile goes when all is well."""
+    """Where the profile goes if all is well."""
 
     TARGET = ["sh", "-c", "exit 3"]
 
@@ -217,7 +218,7 @@ class Options(TestCase):
         done, profile = self.profile_until(
             lambda profile: profile["sampling"]["convergence"]["reached"],
             lambda factor: (victim("edges"), str(30_000_000 * factor)),
-            # At its end the program checks what it did: that would be a new phase.
+            # At its end the program checks its results, which would be a new phase.
             options=["--until-converged", "--load=1", "--max-samples=40"])
         self.assertEqual((done.code, done.stderr), (0, ""))
         convergence = profile["sampling"]["convergence"]
@@ -227,7 +228,7 @@ class Options(TestCase):
         self.assertGreaterEqual(convergence["samples"], 32)
         self.assertLess(convergence["seconds"], profile["run"]["seconds"])
         self.assertEqual(profile["run"]["exit"], {"status": 0})
-        # The same, from what the profile says of its edges.
+        # The same value, computed from the profile's edges.
         hottest, covered = 0, 0
         total = sum(edge["count"] for edge in profile["edges"])
         for edge in profile["edges"][:100]:
@@ -235,11 +236,11 @@ class Options(TestCase):
             covered += edge["count"]
             if 2 * covered >= total:
                 break
-        # It would have been taken up again at twice the limit; the last samples may differ more.
+        # Sampling would have resumed at twice the limit; the last samples may differ more.
         self.assertLess(hottest, 0.12)
 
     def test_a_new_phase_is_sampled_after_the_first_one_has_converged(self):
-        """Two programs, one after the other, of which the first alone is certain soon."""
+        """Two programs run one after the other, of which only the first converges soon."""
         def command(factor):
             work = 30_000_000 * factor
             return "sh", "-c", f"{victim('edges')} {work}; {victim('paths')} {work}"
@@ -266,7 +267,7 @@ class Options(TestCase):
         self.assertEqual((few["reached"], few["error_percent"]), (False, None))
 
     def test_sample_size(self):
-        """A sample ends when it has its instructions; a trace buffer more is no matter."""
+        """A sample ends when it has its instructions; it may exceed them by a trace buffer."""
         size, buffer = 300_000, 100_000
         profile = self.options_of(
             f"--sample-size={size}",

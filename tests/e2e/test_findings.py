@@ -1,4 +1,4 @@
-"""Findings in a program that has what they are about, and in one that was mended."""
+"""Findings in a program that has the problems, and in one without them."""
 
 import re
 import shutil
@@ -6,8 +6,8 @@ import subprocess
 
 from harness import TestCase, main
 
-# Hot code with an argument that is always 3, a global that never changes, a pointer that calls one
-# function all but once in a thousand times, and a test that hot code jumps over.
+# Hot code with an argument that is always 3, a global that never changes, a pointer that calls the
+# same function in all but one of a thousand calls, and a test that hot code jumps over.
 PROGRAM = """
 #include <stdio.h>
 #include <stdlib.h>

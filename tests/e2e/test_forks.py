@@ -1,4 +1,4 @@
-"""Programs of many processes: all are profiled, and none notices."""
+"""Programs of many processes: all are profiled, and none notices it."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ FAMILY = victim("family")
 
 class ForksCase(TestCase):
     def rows(self, profile, *command):
-        """The rows of the processes whose command ends with these words."""
+        """Returns the rows of the processes whose command ends with these words."""
         words = list(command)
         return [row for row in profile["processes"]
                 if row["command"][max(0, len(row["command"]) - len(words)):] == words]
@@ -28,12 +28,12 @@ class ForksCase(TestCase):
         return {location["function"] for location in profile.locations}
 
     def assert_rows_agree(self, profile):
-        """What holds for the processes of every profile."""
+        """Checks what holds for the processes of every profile."""
         rows, others = profile["processes"], profile["other_processes"]
         # Weighted counts are rounded.
         self.assertAlmostEqual(sum(row["instructions"] for row in rows) + others["instructions"],
                                profile["sampling"]["instructions"], delta=len(rows) + 1)
-        # A sample that was due when nothing ran is counted as idle and is of no process.
+        # A sample that was due when nothing ran is counted as idle and belongs to no process.
         begun = sum(row["samples"] for row in rows) + others["samples"]
         idle = profile["sampling"]["ended"].get("idle", 0)
         self.assertLessEqual(begun, profile.samples)
@@ -49,8 +49,8 @@ class ForksCase(TestCase):
                                  profile["run"]["seconds"] + 1e-6)
 
     def same_as_alone(self, *command, **more):
-        """Runs a command alone and profiled: the same outputs and exit status. Returns the
-        profile."""
+        """Runs a command alone and profiled, and checks that outputs and exit status are the
+        same. Returns the profile."""
         plain = self.run_command(list(command))
         done, profile = self.profile(*command, **more)
         self.assertEqual((done.code, done.stdout, done.stderr),
@@ -61,7 +61,8 @@ class ForksCase(TestCase):
 
 class Followed(ForksCase):
     def test_a_script_with_programs_in_every_position(self):
-        """By fork and exec, in the background, in a pipeline, and by exec alone."""
+        """Programs are started by fork and exec, in the background, in a pipeline, and by exec
+        alone."""
         for factor in WORK_FACTORS:
             units = [str(amount * factor) for amount in (40, 41, 42)]
             script = (f"'{FAMILY}' work {units[0]}; echo $?; '{FAMILY}' work {units[1]} & "
@@ -130,7 +131,7 @@ class Followed(ForksCase):
         self.assert_rows_agree(profile)
 
     def test_samples_are_shared_out_by_the_time_that_processes_run(self):
-        """Of two children one does twice the work. They may run at once or in turn."""
+        """One of two children does twice the work. They may run at once or in turn."""
         def children(profile):
             rows = {row["exit"].get("status"): row for row in profile["processes"]}
             return rows[11], rows[12]
@@ -144,9 +145,9 @@ class Followed(ForksCase):
         self.assertEqual((done.code, done.stdout), (0, b"family: shared\n"))
         self.assert_rows_agree(profile)
         one, other = children(profile)
-        # Where the two share a processor, one of them at a time runs, and which did between two
-        # samples is seen of both: their shares are those of what they did, or of the time that they
-        # wanted to run, or lie between.
+        # If the two share a processor, only one runs at a time, but the time between two samples
+        # may be counted for both. So their shares are those of their work, or of the time that they
+        # wanted to run, or lie in between.
         by_work, by_time = 2 / 3, one["seconds"] / (one["seconds"] + other["seconds"])
         samples = one["samples"] + other["samples"]
         self.assertGreater(samples, 2000)
@@ -156,7 +157,7 @@ class Followed(ForksCase):
         self.assertLess(share, max(by_work, by_time) + allowed)
         parent, = (row for row in profile["processes"] if row["parent"] is None)
         self.assertLess(parent["instructions"], profile["sampling"]["instructions"] / 20)
-        # What the rows say is what the functions say.
+        # The rows agree with the functions.
         inside = {}
         for stack in profile["stacks"]:
             name = profile.locations[stack["frames"][-1]].get("function")
@@ -201,7 +202,7 @@ class Followed(ForksCase):
             while process.stdout.readline() != b"\n":
                 pass
             tracer, = processes.children(process.pid)
-            # Nothing runs now: what is held for samples that are under way is given back.
+            # Nothing runs now: descriptors and threads of samples under way have been given back.
             held.append(processes.settled(lambda: held_by(tracer)))
             process.stdin.write(b"\n")
             process.stdin.flush()
@@ -209,14 +210,14 @@ class Followed(ForksCase):
         done = self.finish(process, tag)
         self.assertEqual(done.code, 0)
         before, after = held
-        # A runner, with what it holds, may be added when it is first needed.
+        # A runner, with its descriptors, may be added when it is first needed.
         self.assertLessEqual(after[0] - before[0], 16)
         self.assertLessEqual(after[1] - before[1], 2)
 
 
 class Privileges(ForksCase):
     def test_a_program_that_loses_its_privileges_is_named(self):
-        """As an ordinary user's shadowprof cannot help."""
+        """The privileges are lost because shadowprof runs as an ordinary user."""
         if os.geteuid() != 0:
             self.skipTest("needs root to make a set-user-ID program of another user")
         self.folder.chmod(0o777)
@@ -239,7 +240,7 @@ class Outliving(ForksCase):
         process, tag = self.start([SHADOWPROF, "run", "-q", "-o", self.profile_path, "--", FAMILY,
                                    "daemon"], stdout=subprocess.PIPE)
         self.addCleanup(self._kill_all, process.pid, tag)
-        # The daemon goes on until it is told to end: a run that waits for it hangs.
+        # The daemon goes on until it is told to end: a run that waited for it would hang.
         self.assertEqual(process.wait(HANG_SECONDS), 5)
         daemon, = tagged_processes(tag)
         self.assertEqual(processes.tracer(daemon), 0)
@@ -257,7 +258,7 @@ class Outliving(ForksCase):
         self.assert_nothing_left(process.pid, tag)
 
     def test_killed_while_it_follows(self):
-        """When shadowprof is killed, what it followed goes on, untraced."""
+        """When shadowprof is killed, the processes that it followed go on untraced."""
         script = f"'{FAMILY}' work 2000 & '{FAMILY}' work 2000; wait; echo unharmed"
         process, tag = self.start([SHADOWPROF, "run", "-q", "--load=4", "-o", self.profile_path,
                                    "--", "sh", "-c", script], stdout=subprocess.DEVNULL,
@@ -298,7 +299,7 @@ class JobControl(ForksCase):
             processes.wait_for((self.folder / f"begun-{i}").exists, "the programs")
 
         def work_seconds():
-            """Of those that work; replicas do not."""
+            """Returns the processor time of the working processes, without replicas."""
             found = []
             for pid in tagged_processes(tag):
                 with contextlib.suppress(OSError):
@@ -307,7 +308,7 @@ class JobControl(ForksCase):
             return sum(found)
 
         for _ in range(2):
-            # A session's leader is in an orphaned group: only SIGSTOP stops it.
+            # A session's leader is in an orphaned group, which only SIGSTOP stops.
             os.killpg(process.pid, signal.SIGSTOP)
             processes.wait_for(lambda: processes.state(process.pid) == "T", "the stop")
             processes.settled(work_seconds)
@@ -320,7 +321,7 @@ class JobControl(ForksCase):
         self.assert_rows_agree(self.read_profile())
 
     def test_a_shell_stops_and_continues_its_jobs(self):
-        """An interactive shell's job control, without a terminal."""
+        """Uses an interactive shell's job control, without a terminal."""
         script = (f"rm -f begun end; set -m; '{FAMILY}' until end begun & "
                   "while ! [ -e begun ]; do sleep 0.01; done; kill -TSTP %1; wait %1; echo $?; "
                   "jobs; touch end; fg %1 >/dev/null; echo $?")
@@ -334,7 +335,7 @@ class JobControl(ForksCase):
         self.assert_rows_agree(profile)
 
     def converse(self, command, lines):
-        """Types lines on a terminal, each when the text before it has come. Returns the exit
+        """Types lines on a terminal, each after the given text has appeared. Returns the exit
         status."""
         pid, terminal = pty.fork()
         if pid == 0:
@@ -353,7 +354,7 @@ class JobControl(ForksCase):
             while time.monotonic() < deadline:
                 if select.select([terminal], [], [], 1)[0]:
                     os.read(terminal, 4096)
-        os.close(terminal)  # which hangs up on who still waits for a line
+        os.close(terminal)  # hangs up on a process that still waits for a line
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def test_ctrl_z_and_fg_on_a_terminal(self):
@@ -399,8 +400,8 @@ class LetGo(ForksCase):
 
 class Attached(ForksCase):
     def attach(self, *options, is_enough=lambda profile: True):
-        """Attaches to a shell that starts programs all the while, for longer and longer until the
-        profile is enough. Returns the shell's id, the profile."""
+        """Attaches to a shell that keeps starting programs, for longer and longer until the
+        profile is enough. Returns the shell's id and the profile."""
         script = f"while :; do '{FAMILY}' work 3; done"
         shell, tag = self.start(["sh", "-c", script])
         self.addCleanup(self._kill_all, shell.pid, tag)

@@ -1,4 +1,5 @@
-"""The target must not notice: same output, same ending, nothing done twice, nothing left."""
+"""The target must not notice anything: same output, same ending, no effect doubled, nothing
+left."""
 
 import contextlib
 import os
@@ -12,8 +13,8 @@ from harness import (DENSE, HANG_SECONDS, SELF_EXEC, SHADOWPROF, WORK_FACTORS, T
 
 
 def target_pid(program, tag):
-    """Of all processes that run the program's file, the one that is no replica: that was there
-    first. None if none does."""
+    """Returns the oldest process that runs the program's file, which is no replica; None if none
+    does."""
     found = []
     for pid in tagged_processes(tag):
         with contextlib.suppress(OSError):
@@ -38,9 +39,9 @@ class Harmless(TestCase):
         self.assertEqual(mapped[8:], bytes(4088))
         self.assertEqual({path.name for path in world.iterdir()},
                          {"log", "mapped", f"final-{rounds}"})
-        # The samples did meet the calls: otherwise nothing was proved.
+        # The samples met the system calls, or else nothing would be proved.
         self.assertGreater(profile["syscalls"]["output"], 0)
-        # A whole sample has four rounds in it.
+        # A whole sample contains four rounds.
         self.assertGreater(sum(profile["syscalls"]["by_name"].get(name, 0)
                                for name in ("write", "rename", "unlink", "sendto")),
                            20 * whole(profile))
@@ -82,7 +83,7 @@ class Harmless(TestCase):
             lambda profile: whole(profile) >= 3,
             lambda factor: (victim("unforked"), str(4_000_000 * factor)))
         self.assertEqual(done.code, 0, done.stdout)
-        # The first samples find out.
+        # The first samples detect it.
         self.assertGreaterEqual(whole(profile), 3)
 
     def test_a_wrapper_that_executes_itself_is_followed(self):
@@ -169,7 +170,8 @@ class Orphans(TestCase):
     """When shadowprof is killed, nothing of it stays, and the target goes on to its end."""
 
     def kill(self, rounds, moment):
-        """Kills shadowprof when moment(tag) returns. Returns the process, the tag and the output."""
+        """Kills shadowprof when moment(tag) returns. Returns the process, the tag and the
+        output."""
         output = self.folder / "output"
         with open(output, "wb") as stdout:
             process, tag = self.start([SHADOWPROF, "run", "-q", "--load=4", "-o",

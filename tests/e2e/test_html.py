@@ -1,5 +1,5 @@
-"""Pages as people use them: in a browser, with keyboard and links, made of profiles that may be
-hostile."""
+"""Pages as people use them: in a browser, with keyboard and links, made from profiles that may
+be hostile."""
 
 import atexit
 import json
@@ -23,9 +23,9 @@ class Page(TestCase):
         require_chromium()
         self.page_path = self.folder / "page.html"
 
-    # Against the schema such profiles are tested elsewhere; it would take most of the time.
+    # Such profiles are validated against the schema elsewhere; it would take most of the time here.
     def take_profile(self, *command, options=()):
-        """The test may change it."""
+        """Returns a profile that the test may change."""
         def make():
             path = shared_folder() / f"{uuid.uuid4()}.json"
             done = self.shadowprof("run", "-q", "--mode=exact", *options, "-o", path, "--", *command)
@@ -57,7 +57,8 @@ class Page(TestCase):
         browser.open(f"{self.page_path.as_uri()}{link}")
 
     def assert_calm(self, browser):
-        """The page's script did not fail, nothing of the profile was executed, nothing loaded."""
+        """Checks that the page's script did not fail, and that nothing from the profile was
+        executed or loaded."""
         self.assertEqual(browser.errors + browser.console, [])
         self.assertEqual([url for url in browser.requests
                           if not url.startswith(self.page_path.as_uri())], [])
@@ -91,7 +92,8 @@ class Report(Page):
         self.assert_calm(browser)
 
     def row(self, browser, name):
-        """The cells of a row that begins with, or links to, a name: exact counts are titles."""
+        """Returns the cells of the row that begins with, or links to, a name. Cells are exact
+        counts, from titles."""
         return browser.evaluate(f"""(() => {{
             const row = [...document.querySelectorAll('#main tbody tr')].find((row) =>
                 [...row.querySelectorAll('.name')].some((each) => each.textContent === {json.dumps(name)}));
@@ -254,7 +256,7 @@ class Hostile(Page):
                 "document.querySelectorAll('main img, main script, header img, header script').length"), 0)
         self.assert_calm(browser)
         self.open(browser, "#view=functions")
-        # Arguments are left out in lists.
+        # Lists leave out arguments.
         self.assertIn(HOSTILE[0].partition("(")[0], browser.text())
         self.assertIn(HOSTILE[0], browser.text("h1"))
         self.open(browser, "#" + urllib.parse.urlencode({"function": HOSTILE[1]}))
@@ -326,7 +328,7 @@ class Large(Page):
     PROGRAM = "my %h; $h{$_ * 7919 % 1000} .= sprintf('%03d,', $_) for 1 .. 2000; print scalar %h"
 
     def test_a_large_profile_opens(self):
-        """How fast is reported and not tested: it is the machine's."""
+        """Reports how fast it is, but does not test that: it depends on the machine."""
         if shutil.which("perl") is None:
             self.skipTest("perl is not installed")
         self.take_profile("perl", "-e", self.PROGRAM)

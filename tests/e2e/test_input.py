@@ -8,34 +8,36 @@ import processes
 from harness import DENSE, WORK_FACTORS, TestCase, main, victim, whole
 
 MEBIBYTES = 16
-BUFFER_BYTES = 4096  # of each read
+BUFFER_BYTES = 4096  # size of each read
 WITH_ONE_STREAM = ("read", "readv", "recv", "terminal", "restarted", "interrupted")
 WITH_TWO = ("poll", "select", "epoll", "threads", "server")
 
 
 class Input(TestCase):
     def low_bytes(self, profile):
-        """(how often the branch for bytes below 64 was taken, how often it was executed)"""
+        """Returns (how often the branch for bytes below 64 was taken, how often it was
+        executed)."""
         counts = profile.edge_counts()
         low = profile.symbols["input_low"]
         taken = counts.get((low, "input_low_taken"), 0)
         return taken, taken + counts.get((low, "input_low_not"), 0)
 
     def reader_samples(self, profile):
-        """How many samples were taken of the process that reads: its children, the senders, are
+        """Returns how many samples are of the process that reads: its children, the senders, are
         followed too."""
         reader, = (row for row in profile["processes"] if row["parent"] is None)
         return reader["samples"]
 
     def assert_right_bytes(self, profile, least):
-        """Samples saw the bytes that were sent, of which a quarter is below 64, in no order."""
+        """Checks that samples saw the bytes that were sent, of which a random quarter is below
+        64."""
         low, executions = self.low_bytes(profile)
         self.assertGreater(executions, least)
         self.assertLessEqual(abs(low - executions / 4), bounds.binomial(executions, 0.25))
 
     def min_of_going_on(self, profile):
-        """What samples that do not go on over what is read cannot execute: each sees the rest of
-        one buffer."""
+        """Returns more executions than samples can have that stop at reads: each of them sees
+        only the rest of one buffer."""
         return 2 * BUFFER_BYTES * self.reader_samples(profile)
 
     def go_on_over_reads(self, profile):
@@ -45,9 +47,9 @@ class Input(TestCase):
 
 class Run(Input):
     def record(self, way, *options, size="1M", record="--record-input"):
-        """Until samples go on over what is read: where the program is not quick they do not wait
-        for it, and some are of the victim's check, which reads nothing. How many it is that do is
-        the machine's choice."""
+        """Records input, with more and more work, until samples continue over reads. Samples do
+        not wait for a slow program, and some are of the victim's check, which reads nothing, so
+        the number depends on the machine."""
         def command(factor):
             self.mebibytes = factor * MEBIBYTES
             return victim("input"), way, self.mebibytes
@@ -138,7 +140,7 @@ class Run(Input):
 
 class Attached(Input):
     def attach(self, pid, duration):
-        # Samples of one size weigh the same: the bounds know no weights.
+        # Samples of one size have the same weight: the bounds assume equal weights.
         return self.shadowprof("attach", "-q", "-o", self.profile_path, "--record-input", DENSE,
                                "--sample-size=1M", f"--duration={duration}", pid)
 

@@ -1,5 +1,5 @@
-"""Load latencies, and that taking them leaves a program as it was. What the machine's counter cannot
-tell apart is not asked for: levels are those of its own calibration."""
+"""Load latencies, which leave a program unchanged. Tests do not ask for what the machine's
+counter cannot distinguish: levels are those of its own calibration."""
 
 import subprocess
 import time
@@ -8,7 +8,7 @@ import processes
 from harness import SHADOWPROF, TestCase, cannot_time_loads, main, victim
 
 CHASE = victim("chase")
-# As often as they can be had: nothing here is about what they cost.
+# As often as possible: no test here is about the cost.
 MANY = ("--profiles=latency", "--budget=50%", "--cpu-budget=100")
 
 
@@ -22,7 +22,7 @@ class Latency(TestCase):
         return done, profile
 
     def load_seen(self, pattern, size, rounds, symbol):
-        """The load there, and the profile, in which it was seen often enough to say something."""
+        """Returns the load at the symbol and a profile in which it was timed often enough."""
         def is_enough(profile):
             load = self.load_at(profile, symbol)
             return load is not None and load["count"] >= 100
@@ -46,8 +46,8 @@ class Latency(TestCase):
         done, profile = self.chase("buckets", 65536, 400, *MANY)
         self.assertEqual(done.stdout, plain.stdout)
         counters = profile["sampling"]["counters"]
-        self.assertGreater(counters["latency_sessions"], 0)
-        # What was loaded is what was read afterwards.
+        self.assertGreater(counters["latency_bursts"], 0)
+        # The value that was loaded equals the value that was read afterwards.
         self.assertEqual(counters["latency_loads_changed"], 0)
         for load in profile["latency"]:
             self.assertEqual(load["count"], load["timed"] + load["reused"])
@@ -64,7 +64,7 @@ class Latency(TestCase):
             done = self.run_command([str(SHADOWPROF), "attach", *MANY, "--duration=2s", "-o",
                                      "attached.json", str(target.pid)])
             self.assertEqual(done.code, 0, done.stderr)
-            # No sample is asked for, so none is missing.
+            # No sample was asked for, so none is reported as missing.
             self.assertRegex(done.stderr, r", \d+ loads timed; profile in ")
             self.assertNotIn("no instructions were seen", done.stderr)
             self.assertEqual(processes.facts(target.pid), before)
@@ -76,7 +76,7 @@ class Latency(TestCase):
             target.wait()
 
     def test_addresses_tell_a_chase_from_a_stride_and_a_hash_table(self):
-        # A round of a chase takes longest: each load waits for the one before it.
+        # A chase has the longest rounds: each load waits for the previous one.
         truths = {"random": ("the_random_load", "chase", None, 100),
                   "stride": ("the_strided_load", "stride", 256, 400),
                   "buckets": ("the_bucket_load", "irregular", None, 400)}

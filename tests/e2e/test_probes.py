@@ -1,5 +1,5 @@
-"""The examples of docs/probes.md, as they stand there, on a victim whose truth is known by
-construction: see the comments in tests/victims/probes.S. Nothing here is about time."""
+"""The examples of docs/probes.md, unchanged, on a victim whose true counts are known by
+construction: see the comments in tests/victims/probes.S. No test here is about time."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ LINE_BYTES = 64
 
 
 def examples():
-    """{name: text} of the examples in the document, in their order."""
+    """Returns {name: text} of the document's examples, in their order."""
     text = (SOURCE / "docs/probes.md").read_text()
     section = text[text.index("## Ten examples"):]
     section = section[:section.index("\n## ", 1)]
@@ -21,7 +21,7 @@ def examples():
 
 
 EXAMPLES = examples()
-# What a machine's memory does is not known; the others have truths.
+# The true latencies of a machine are unknown. The other examples have known results.
 NOT_TRUE_HERE = {"slow"}
 
 
@@ -47,11 +47,11 @@ class Seen:
         return int(top["value"], 16)
 
     def entries(self):
-        """{key: entry}, of keys that are numbers or labels."""
+        """Returns {key: entry}, with numbers or labels as keys."""
         return {self.key(entry): entry for entry in self.probe["entries"]}
 
     def tops(self):
-        """{key: {value: count}}"""
+        """Returns {key: {value: count}}."""
         return {key: {self.value(top): top["count"] for top in entry["top"]}
                 for key, entry in self.entries().items()}
 
@@ -158,14 +158,14 @@ class Probes(TestCase):
         if not is_enough(profile):
             self.skipTest("a stop is too short for loads to be timed on this machine")
         counters = profile["sampling"]["counters"]
-        timed, sessions = counters["latency_loads_timed"], counters["latency_sessions"]
-        self.assertGreater(timed, sessions, counters)
-        # In a session that is cut, the last one's time does not reach the probe.
+        timed, bursts = counters["latency_loads_timed"], counters["latency_bursts"]
+        self.assertGreater(timed, bursts, counters)
+        # In a burst that is cut off, the last load's time does not reach the probe.
         hits = Seen(profile, "all").probe["hits"]
         self.assertGreaterEqual(hits, timed - sessions)
         self.assertLessEqual(hits, timed)
         self.assertEqual(Seen(profile, "none").probe["hits"], 0)
-        # Where loads are timed, calls in progress are not known.
+        # While loads are timed, call stacks are not known.
         self.assertEqual(Seen(profile, "who").probe["hits"], 0)
         self.assertEqual(Seen(profile, "who").probe["missed"], Seen(profile, "all").probe["hits"])
 

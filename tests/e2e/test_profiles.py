@@ -1,6 +1,6 @@
-"""Files that are no profiles, or strange ones: every reader of profiles refuses them with their place,
-or does its work. tests/profiles/ holds them: good-* are profiles, the others are not, and refusals.tsv
-has what the messages about them must say."""
+"""Files that are no profiles, or strange ones. Every reader of profiles either refuses a file
+and names the place of the error, or does its work. Files are in tests/profiles/: good-* are
+profiles, bad-* are not, and refusals.tsv has what the error messages must contain."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ FORMATS = ("folded", "callgrind", "speedscope", "pprof", "bolt", "llvm-profgen",
              ("functions", "edges", "paths", "stacks", "calls", "values", "hazards", "addresses", "threads",
               "clock", "latency", "streams", "probes")))
 OWN_FAILURE = 125
-# Of a reader that has none of the file in memory but a part.
+# For a reader that must hold only a part of the file in memory.
 MOST_MEMORY_BYTES = 700 << 20
 MIB = 1 << 20
 
@@ -25,7 +25,7 @@ def refusals():
 
 class Profiles(TestCase):
     def readers(self, path, formats=FORMATS):
-        """Each command that reads a profile, and the file that it writes, if any."""
+        """Yields each command that reads a profile, and the file that it writes, if any."""
         out = self.folder / "out"
         yield ("report", path), None
         yield ("accuracy", path, path), None
@@ -69,7 +69,7 @@ class Profiles(TestCase):
                     self.check_output(done, out)
 
     def check_output(self, done, out):
-        """A file that is complete, or none."""
+        """Checks that the output file is complete or absent."""
         if out is None:
             return
         left = list(self.folder.iterdir())
@@ -87,10 +87,11 @@ class Profiles(TestCase):
 
 
 class Enormous(TestCase):
-    """Inputs whose size alone is the attack."""
+    """Inputs that attack by their size alone."""
 
     def refused(self, chunks):
-        """What `report -` says about them, within bounded memory."""
+        """Returns the message of `report -` for the input, and checks that its memory is
+        bounded."""
         with subprocess.Popen([SHADOWPROF, "report", "-"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
             try:
@@ -98,7 +99,7 @@ class Enormous(TestCase):
                     reader.stdin.write(chunk)
                 reader.stdin.close()
             except BrokenPipeError:
-                pass  # it has seen enough
+                pass  # the reader has seen enough
             message = reader.stderr.read().decode()
             _, status, usage = os.wait4(reader.pid, 0)
             reader.returncode = os.waitstatus_to_exitcode(status)

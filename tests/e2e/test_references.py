@@ -1,10 +1,10 @@
 """Memory hazards and address patterns of victims whose truth is known by construction: see the
-comments in tests/victims/hazards.S and addresses.S. No claim is about time: whether an access has a
-hazard follows from addresses and distances, the same on every machine."""
+comments in tests/victims/hazards.S and addresses.S. No test is about time: addresses and
+distances, which are the same on every machine, determine whether an access has a hazard."""
 
 from harness import TestCase, main, victim
 
-# The windows of processors differ; the distances in the victim are far below or above all of them.
+# Processors have different windows; the victim's distances are far below or above all of them.
 PAIRS = {
     ("store-forward-blocked", "hazards_narrow_store", "hazards_wider_load"),
     ("store-forward-blocked", "hazards_shifted_store", "hazards_shifted_load"),
@@ -28,7 +28,7 @@ class References(TestCase):
         return profile
 
     def seen_until(self, enough, program, iterations, options):
-        """The same, with more iterations until `enough(profile)`."""
+        """Profiles with more and more iterations until `enough(profile)`."""
         done, profile = self.profile_until(
             enough, lambda factor: (victim(program), str(iterations * factor)),
             module=victim(program), options=options)
@@ -36,7 +36,7 @@ class References(TestCase):
         return profile
 
     def hazards_of(self, profile):
-        """{(kind, names): (count, executions)} of what lies at labels of the victim."""
+        """Returns {(kind, names): (count, executions)} of hazards at labels of the victim."""
         found = {}
         for hazard in profile["hazards"]:
             names = tuple(profile.name(hazard[end]) for end in ("store", "load", "at")
@@ -46,7 +46,7 @@ class References(TestCase):
         return found
 
     def hazards_until(self, least, options):
-        """A profile that has every hazard so often."""
+        """Returns a profile that has every hazard at least `least` times."""
         def enough(profile):
             found = self.hazards_of(profile)
             return all(found.get(what, (0, 0))[0] >= least for what in PAIRS | SPLITS)
@@ -57,7 +57,7 @@ class References(TestCase):
         found = self.hazards_of(profile)
         self.assertEqual(set(found), PAIRS | SPLITS)
         for what, (count, executions) in found.items():
-            # The first execution in a burst may not have seen the store before it.
+            # The first execution in a burst may not have seen the previous store.
             self.assertGreaterEqual(count, least, what)
             self.assertGreaterEqual(count, 0.95 * executions, what)
             self.assertLessEqual(count, executions, what)
@@ -98,7 +98,7 @@ class References(TestCase):
             self.assertEqual(sum(entry["counts"].values()), entry["count"], label)
             if stride is not None:
                 self.assertEqual(entry["stride"], stride, label)
-        # Values have their bursts, too.
+        # Values have bursts of their own.
         self.assertTrue(profile["values"])
 
     def test_without_being_asked_for_there_are_none(self):

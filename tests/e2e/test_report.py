@@ -1,4 +1,4 @@
-"""What `report` and `annotate` show of a profile whose truth is known."""
+"""`report` and `annotate` on a profile whose true counts are known."""
 
 import os
 import pty
@@ -31,7 +31,7 @@ class Report(TestCase):
         return done.stderr.decode() if isinstance(done.stderr, bytes) else done.stderr
 
     def line_of(self, text, address):
-        """Executions and the rest of the line of the instruction at an address."""
+        """Returns the executions and the rest of the line for the instruction at an address."""
         found = re.search(rf"^ *([0-9.]+(?: [kM])?)? .* {address:x}  (.*)$", text, re.MULTILINE)
         self.assertIsNotNone(found, f"{address:x} in {text}")
         return found.group(1), found.group(2)
@@ -64,7 +64,7 @@ class Report(TestCase):
         self.assertRegex(text, rf" {self.ROUNDS}  edges_run\+\w+ +-> edges_leaf")
         self.assertNotIn("main+", text)
         text = self.shown("report", "--by=edge", "--sort=minority", "--top=1", self.profile_path)
-        # The random branch is taken three times in four, as is the periodic one.
+        # The random branch is taken in three of four executions, like the periodic one.
         self.assertRegex(text, rf" {self.ROUNDS}  edges_run\+\w+ +taken 2\d|taken 7\d")
         self.assertIn("it takes count", self.refused("report", "--by=edge", "--sort=name2", self.profile_path))
         self.assertIn("--host", self.refused("report", "--host", "--top=2"))

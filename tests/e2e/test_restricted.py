@@ -1,4 +1,4 @@
-"""Targets that cannot be forked, or had better not be, are profiled all the same, and unharmed."""
+"""Targets that cannot be forked, or should not be, are still profiled, and unharmed."""
 
 import contextlib
 import os
@@ -9,14 +9,14 @@ import subprocess
 import processes
 from harness import DENSE, SHADOWPROF, WORK_FACTORS, TestCase, dense, main, taken, victim
 
-# On a busy machine no live sample may get a processor within its time.
+# On a busy machine it may be that no burst gets a processor in its time.
 ATTEMPTS = 10
 
 NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
 
 class Restricted(TestCase):
-    """Each restriction as root, who may suspend filters, and as an ordinary user."""
+    """Tests each restriction as root, who may suspend filters, and as an ordinary user."""
 
     def setUp(self):
         super().setUp()
@@ -27,7 +27,7 @@ class Restricted(TestCase):
         self.mark.write_bytes(bytes(4096))
 
     def users(self):
-        """What to run shadowprof as, where there is a choice."""
+        """Returns the users to run shadowprof as."""
         return [("root", {}), ("somebody", NOBODY)] if os.geteuid() == 0 else [("somebody", {})]
 
     def launch(self, how, **user):
@@ -39,7 +39,7 @@ class Restricted(TestCase):
         return target, tag
 
     def attach(self, target, *options, **user):
-        """Until something was seen."""
+        """Attaches until something was seen."""
         for attempt in range(ATTEMPTS):
             duration = "500ms" if attempt == 0 else "1500ms"
             self.profile_path.unlink(missing_ok=True)
@@ -113,8 +113,8 @@ class Restricted(TestCase):
                 self.check("nproc", "live", "limit on the number of processes", user, NOBODY)
 
     def test_a_memory_cgroup_that_is_nearly_full(self):
-        """The program uses 16 MiB, and each of up to three replicas could make it as much more."""
-        for limit_mib, mode in ((256, "shadow"), (24, "live")):
+        """The program uses 16 MiB, and each of up to three replicas could use as much again."""
+        for limit_mib, mode in ((256, "shadow"), (24, "burst")):
             with self.subTest(limit_mib=limit_mib):
                 group = self.make_memory_cgroup(limit_mib << 20)
                 target, tag = self.start(
@@ -148,8 +148,8 @@ class Restricted(TestCase):
 
 
 class Bursts(TestCase):
-    def in_live_samples(self, *options, threads="1", rounds=300, mib="4", is_enough):
-        """Of a program that notices harm."""
+    def in_bursts(self, *options, threads="1", rounds=300, mib="4", is_enough):
+        """Returns a profile of a program that notices harm."""
         done, profile = self.profile_until(
             is_enough, lambda factor: (victim("checksum"), threads, str(rounds * factor), mib),
             options=options)
@@ -185,7 +185,7 @@ class Bursts(TestCase):
                                  is_enough=lambda profile: taken(profile) > 20)
         ended = profile["sampling"]["ended"]
         self.assertGreater(ended.get("time", 0), 0)
-        # But for what is near the begin or the end of the program.
+        # Samples near the start or the end of the program may end differently.
         self.assertLess(taken(profile) - ended["time"], 0.1 * taken(profile) + 1, ended)
         self.assertGreater(profile["sampling"]["counters"]["live_samples_cut_by_time"], 0)
 
@@ -195,7 +195,7 @@ class Bursts(TestCase):
         self.assertIn("--live-timing", done.stderr)
 
     def test_edges_are_those_of_the_program(self):
-        """Also where many samples end by time: a part of the trace is right, or nothing."""
+        """Many samples end by time: a part of a trace must be right, or left out."""
         done, profile = self.profile_until(
             lambda profile: sum(profile.edge_counts().values()) > 1000,
             lambda factor: (victim("edges"), str(20_000_000 * factor)),

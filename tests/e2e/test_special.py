@@ -1,4 +1,4 @@
-"""Memory that is not like other memory: samples of it are right or end, and the target is unharmed."""
+"""Special kinds of memory: samples of it are right or end early, and the target is unharmed."""
 
 import pathlib
 
@@ -8,10 +8,10 @@ NO_SUCH_MEMORY = 77
 ROUNDS = 10_000_000
 
 
-# Victims make the memory that they are about when they begin; samples of before see none of it.
+# Victims set up their special memory when they begin; earlier samples would see none of it.
 WHEN_IT_IS_THERE = "--delay=100ms"
-# Each fork copies tables and leaves faults, and who asks for a load asks for that: where memory is dear, a
-# program of half a second would not end in minutes.
+# Each fork copies page tables and causes faults, and a load asks for exactly that. Where memory is
+# slow, a program of half a second would take minutes.
 ENOUGH = "--max-samples=30"
 
 
@@ -36,15 +36,15 @@ class Special(TestCase):
         return profile
 
     def check_in_both_modes(self, kind, options=()):
-        """Returns the profile of shadows."""
-        with self.subTest(mode="live"):
-            self.check(kind, options=["--mode=live", *options])
+        """Returns the profile of the shadow samples."""
+        with self.subTest(mode="burst"):
+            self.check(kind, options=["--mode=burst", *options])
         return self.check(kind, options=options)
 
 
 class Kinds(Special):
     def test_shared_memory_gets_nothing_of_a_sample(self):
-        """Each count that a sample made there would make the sum wrong."""
+        """A count that a sample made in shared memory would make the sum wrong."""
         profile = self.check_in_both_modes("shared")
         self.assert_sampled_well(profile)
         counts = (self.folder / "file").read_bytes()
@@ -55,7 +55,7 @@ class Kinds(Special):
         profile = self.check_in_both_modes("device")
         ended = profile["sampling"]["ended"]
         self.assertGreater(ended.get("fault", 0), 0, ended)
-        # A sample may begin when the program has read it for the last time, or end before it does again.
+        # A sample may begin after the program's last read of the data, or end before the next one.
         self.assertEqual(ended.keys() - {"fault", "idle", "exit", "time", "met"}, set())
 
     def test_a_file_that_is_truncated_under_the_program_and_the_sample(self):
@@ -66,7 +66,7 @@ class Kinds(Special):
         profile = self.check_in_both_modes("sparse")
         self.assert_sampled_well(profile)
         sampling = profile["sampling"]
-        # 1024 pages are in use, and a touch fetches four.
+        # The program uses 1024 pages, and one access fetches four.
         self.assertLess(sampling["counters"]["pages_fetched"], 5000 * profile.samples)
 
     def test_transparent_huge_pages(self):
@@ -112,7 +112,7 @@ class Wiped(TestCase):
                 called = {profile.locations[edge["to"]]["function"] for edge in profile["edges"]}
                 self.assertIn("seen_data", called)
                 self.assertNotIn("seen_zero", called)
-                # The first ones find out.
+                # The first samples detect it.
                 self.assertGreaterEqual(whole(profile), 3)
 
 

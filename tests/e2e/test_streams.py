@@ -1,12 +1,13 @@
-"""Hot data streams of a victim whose streams are known: see tests/victims/streams.c. It walks a ring of
-50 scattered nodes, which is one stream, and sums up a table, which is none."""
+"""Hot data streams of a victim whose streams are known: see tests/victims/streams.c. It walks a
+ring of 50 scattered nodes, which is one stream, and sums up a table, which is none."""
 
 from harness import TestCase, main, victim
 
 NODES = 50
 ROUNDS = 400
 TURNS_A_ROUND = 6000
-# References that are in no occurrence, each time the walk begins or ends: some turns in pieces.
+# Each time the walk begins or ends, some turns are in pieces, whose references are in no
+# occurrence.
 LOST_TURNS = 5
 
 
@@ -24,7 +25,7 @@ class Streams(TestCase):
         return profile, ring
 
     def of_ring(self, profile):
-        """The streams with loads of nodes alone."""
+        """Returns the streams that have only loads of nodes."""
         found = []
         for stream in profile["streams"]:
             self.assertEqual(stream["heat"], stream["length"] * stream["occurrences"])
@@ -40,14 +41,14 @@ class Streams(TestCase):
         self.assertEqual(addresses, ring[first:] + ring[:first])
 
     def test_the_ring_is_the_hottest_stream_of_samples(self):
-        # Of a few samples one could be of the program's start.
+        # One of only a few samples could be of the program's start.
         profile, ring = self.seen_until(
             lambda seen: seen["sampling"]["counters"]["stream_references"] >= 500_000,
             lambda factor: (str(factor * ROUNDS),), ("--profiles=edge,value,stream",))
         self.assertEqual(len(ring), NODES)
         hottest = profile["streams"][0]
         self.check_is_ring(hottest, ring)
-        # 6/7 of the references are the ring's.
+        # The ring has 6/7 of the references.
         self.assertGreater(hottest["heat"], 0.6 * profile["sampling"]["counters"]["stream_references"])
         self.assertTrue(profile["values"])
         self.assertEqual(profile["hazards"], [])
@@ -61,7 +62,7 @@ class Streams(TestCase):
         turns = rounds * TURNS_A_ROUND
         self.assertLessEqual(streams[0]["occurrences"], turns)
         self.assertGreaterEqual(streams[0]["occurrences"], turns - rounds * LOST_TURNS)
-        # All references of the run are counted, those of the table among them.
+        # All references of the run are counted, including the table's.
         total = profile["sampling"]["counters"]["stream_references"]
         self.assertGreater(total, rounds * (NODES * TURNS_A_ROUND + 50000))
         for stream in profile["streams"]:

@@ -1,4 +1,5 @@
-"""What surrounds a run: signals for shadowprof, terminals, streams that cannot be written to."""
+"""What surrounds a run: signals for shadowprof, terminals, and streams that cannot be written
+to."""
 
 import os
 import pty
@@ -12,7 +13,8 @@ ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 class Signals(TestCase):
-    """A signal that only shadowprof gets is passed on; the program's end is waited for."""
+    """A signal that only shadowprof gets is passed on, and shadowprof waits for the program's
+    end."""
 
     def start_victim(self, *arguments, options=()):
         process, tag = self.start([SHADOWPROF, "run", "-q", *options, "-o", self.profile_path, "--",
@@ -69,7 +71,8 @@ class Signals(TestCase):
 
 class Terminals(TestCase):
     def run_on_terminal(self, *command):
-        """The process on a terminal of its own, and the terminal's other end."""
+        """Starts a process on a terminal of its own. Returns the process and the terminal's
+        other end."""
         pid, other_end = pty.fork()
         if pid == 0:
             os.execv(command[0], command)
@@ -116,7 +119,7 @@ class Terminals(TestCase):
 
 
 class Streams(TestCase):
-    """Where nothing can be written, nothing else is different."""
+    """If a stream cannot be written to, nothing else changes."""
 
     CLOSED = ["2>&-", "2>/dev/full", "2>&- >&-"]
 
@@ -167,7 +170,7 @@ class Streams(TestCase):
 
 
 class Limits(TestCase):
-    """Limits are the program's, which finds them as they were; or a sentence says what is in the way."""
+    """The program has its limits unchanged, or a message names the limit that prevents the run."""
 
     LIMITS = ["-n 64", "-s 64", "-s 256", "-v 2000000", "-v 400000", "-d 400000", "-S -n 32"]
     PROGRAM = ("ulimit -n; ulimit -s; ulimit -v; ulimit -d; ulimit -H -n; ulimit -H -s; "

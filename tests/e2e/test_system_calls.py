@@ -1,5 +1,5 @@
-"""System calls by their callers, of a victim whose truth is known by construction: see the comment in
-tests/victims/system_calls.S."""
+"""System calls by their callers, for a victim whose true counts are known by construction: see
+the comment in tests/victims/system_calls.S."""
 
 import collections
 import json
@@ -7,7 +7,8 @@ import json
 from harness import TestCase, main, require_programs, victim
 
 OPTIONS = ("--profiles=syscall",)
-# The labels that the calls return to, innermost first: the call, and how often it is made an iteration.
+# Labels of the return addresses, innermost first: the system call, and how often an iteration makes
+# it.
 CALLS = {
     ("calls_first_return", "calls_often_return"): ("getppid", 1),
     ("calls_second_return", "calls_often_return"): ("getppid", 1),
@@ -18,7 +19,8 @@ CALLS = {
 
 class SystemCalls(TestCase):
     def calls_of(self, profile):
-        """{(labels of the callers, call): count} of the calls through the victim's instruction."""
+        """Returns {(labels of the callers, call): count} of the calls through the victim's
+        instruction."""
         returns = {address: name for name, address in profile.symbols.items() if name.endswith("_return")}
         found = collections.Counter()
         for each in profile["system_calls"]:
@@ -46,8 +48,9 @@ class SystemCalls(TestCase):
         self.assertLessEqual({"getppid", "getuid", "write", "exit_group"}, names)
 
     def assert_as_often(self, found):
-        """A sample begins and ends amid an iteration, and its stack may be cut short: a part of the calls may
-        be by other callers, and those of one sample differ by one."""
+        """Checks that all calls have about equal counts. A sample begins and ends within an
+        iteration, so its counts may differ by one. A stack may be cut short, so some calls may have
+        other callers."""
         keys = {(callers, call) for callers, (call, _) in CALLS.items()}
         counts = [found[key] for key in keys]
         self.assertGreaterEqual(sum(counts), 4000, found)
@@ -63,7 +66,7 @@ class SystemCalls(TestCase):
                 self.assert_as_often(found)
 
     def test_exact_runs_see_calls_that_signals_come_before_once(self):
-        """A call that is left for a handler, and entered again behind it, is made once."""
+        """A call that is left for a handler, and restarted after it, counts once."""
         calls = 2000
         script = f"""
             use Time::HiRes qw(setitimer ITIMER_REAL);

@@ -6,17 +6,18 @@ import bounds
 from harness import TestCase, main, victim, whole
 
 WORKERS = 4
-# Beside other tests a run may have a few only.
+# With other tests at the same time, a run may get only a few samples.
 ENOUGH_SAMPLES = 40
-# How far shares may be off that are known well enough. Where threads have processors of their own
-# a sample is of one of them, and it takes hundreds of samples to know that much.
+# How far shares may be off if they are known well enough. If each thread has its own processor, a
+# sample is of one thread, and this precision takes hundreds of samples.
 MOST_DEVIATION = 0.1
-# Of the steps of a round: each worker's, and those of the thread that is started and joined in it.
+# Steps of a round: each worker's, and those of the thread that is started and joined in the round.
 STEPS = {"thread_odd": WORKERS / 2, "thread_even": WORKERS / 2, "thread_short": 1}
 
 
 def shares(profile):
-    """Each kind's part of the instructions of all three, and how far it may be off."""
+    """Returns each kind's share of the instructions of all three kinds, and how far it may be
+    off."""
     counts = dict.fromkeys(STEPS, 0)
     variances = dict.fromkeys(STEPS, 0)
     for stack in profile["stacks"]:
@@ -69,7 +70,7 @@ class Threads(TestCase):
                             if thread["tid"] and thread["samples"] > 1))
         by_weight = sorted((t["instructions"] for t in threads if t["tid"]), reverse=True)
         self.assertGreaterEqual(len(by_weight), WORKERS)
-        # All workers do the same.
+        # All workers do the same work.
         self.assertLess(by_weight[0], 2 * by_weight[WORKERS - 1])
         # Weighted counts are rounded.
         self.assertAlmostEqual(sum(t["instructions"] for t in threads),
@@ -82,14 +83,14 @@ class Threads(TestCase):
         seen = shares(profile)
         share, off = seen["thread_odd"]
         self.assertAlmostEqual(share, 0.5, delta=max(0.15, off))
-        # A sample of a part of them comes to an end when these have all met, and is about what
-        # happens there.
+        # A sample of only some of the threads ends when these have all met. It is mostly about the
+        # code there.
         share, off = seen["thread_short"]
         self.assertLess(share, max(0.15, 0.05 + off))
 
     def test_main_thread_alone(self):
         profile = self.profile_threads("--threads=main")
-        # It waits for the workers to end. Early samples have it start them.
+        # The main thread waits for the workers to end. In early samples it starts them.
         self.assertEqual([thread for thread in profile["threads"]
                           if thread["tid"] != profile["run"]["pid"] and thread["samples"] != 0], [])
 

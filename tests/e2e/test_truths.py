@@ -1,4 +1,5 @@
-"""Profiles of victims whose truth is known by construction: see the comments in tests/victims."""
+"""Profiles of victims whose true counts are known by construction: see the comments in
+tests/victims."""
 
 import math
 import subprocess
@@ -7,7 +8,7 @@ import bounds
 from harness import TestCase, main, once, require_programs, victim, whole
 
 
-# The values of so many instructions are recorded once.
+# There is one value window in this many instructions.
 VALUE_PERIOD = 320_000
 
 
@@ -15,10 +16,10 @@ class Truth(TestCase):
     """Profiles the victim `program` once for all tests of a class."""
 
     program = None
-    work = None  # its argument
+    work = None  # the program's argument
     more = ()    # arguments behind it
-    # Short samples weigh more than long ones, and so do the paths that are cut at their ends. A bound of so
-    # much a sample needs samples of one size.
+    # Short samples weigh more than long ones, and so do the paths that are cut off at their ends.
+    # Bounds for each sample need samples of one size.
     options = ("--sample-size=1M",)
     profile_of = {}
 
@@ -37,7 +38,7 @@ class Truth(TestCase):
         self.seen = self.profile_of[key]
 
     def assert_periodic(self, counts, per_period):
-        """`counts`: [(what, count, how often it happens per period)]."""
+        """`counts`: [(label, count, executions per period)]."""
         first, first_count, first_rate = counts[0]
         self.assertGreater(first_count, 0, f"{first} was never seen")
         for what, count, rate in counts[1:]:
@@ -119,7 +120,8 @@ class Edges(Truth):
                 self.assertEqual(pairs[site, callee], self.edge(site, callee))
 
     def test_stacks_hold_the_instructions_of_each_function(self):
-        """Per iteration edges_run executes 37 instructions, edges_leaf 2, edges_odd or _even 2."""
+        """Per iteration edges_run executes 37 instructions, edges_leaf 2, edges_odd or
+        edges_even 2."""
         inside = {}
         for stack in self.seen["stacks"]:
             functions = [self.seen.locations[frame].get("function") for frame in stack["frames"]]
@@ -133,7 +135,7 @@ class Edges(Truth):
 
 
 class SlowPlaces(TestCase):
-    """Programs are stopped where they are slow; that must not show."""
+    """A program is mostly stopped where it is slow; the profile must not show that."""
 
     def test_what_is_slow_is_not_seen_more_often(self):
         slow, quick, samples = 0, 0, 0
@@ -149,9 +151,9 @@ class SlowPlaces(TestCase):
             if samples > 4000:
                 break
         self.assertGreater(samples, 4000)
-        # Samples that begin where the program was stopped see a quarter more of the slow place. A
-        # sample of this size ends 330 instructions later, nearly always among quick ones: so a
-        # tenth less of the slow place is seen than there is.
+        # Samples that begin where the program was stopped would see a quarter more of the slow
+        # place. A sample of this size ends 330 instructions later, nearly always in quick code, so
+        # a tenth less of the slow place is seen than there is.
         allowed = bounds.binomial(samples, 0.7)
         self.assertLessEqual(slow - quick / 399, allowed)
         self.assertLessEqual(quick / 399 - slow, allowed + 0.15 * quick / 399)
@@ -159,14 +161,15 @@ class SlowPlaces(TestCase):
 
 
 class SpeedsOf(Truth):
-    """Phases that take about as long as each other, and have from 1 to 80% of the turns of loops."""
+    """Phases of about the same duration, which have from 1 to 80% of the turns of loops."""
 
     program = "speeds"
     work = 150
     options = ("--sample-time=300us", "--mode=shadow", "--load=1", "--profiles=edge,method")
     TURNS = {"arithmetic": 4_000_000, "divides": 600_000, "chase": 60_000, "branches": 600_000}
     WINDOWS = 200
-    # A machine that is so busy that this does not do has no such samples: the tests that need them are skipped.
+    # A machine that needs longer than this is too busy for such samples: tests that need them are
+    # skipped.
     LONGEST_SECONDS = 20
 
     def is_enough(self, profile):
@@ -178,22 +181,22 @@ class SpeedsOf(Truth):
         self.windows = self.seen["sampling"]["counters"].get("windows_met", 0)
 
     def times(self):
-        """Seconds of processor time, which the program measures in a run of its own: memory may be slower or
-        faster then."""
+        """Returns seconds of processor time, which the program measures in a separate run:
+        memory may be slower or faster then."""
         text = once("times of speeds", lambda: subprocess.run(
             [victim(self.program), "30", "times"], check=True, stdout=subprocess.PIPE, text=True).stdout)
         return {name: float(seconds) for name, seconds in map(str.split, text.splitlines())}
 
     def assert_odds(self, amounts, truth):
-        """The odds of each phase are as near the truth as so many samples allow, which is a factor of 7 or so.
-        Samples of a size have those of turns of the fastest phase wrong by a factor of 14, and those of time of
-        the slowest by 24."""
+        """Checks that the odds of each phase are as near to the truth as the number of samples
+        allows, about a factor of 7. With samples of equal size, the odds of turns of the fastest
+        phase would be wrong by a factor of 14, and the odds of time of the slowest by 24."""
         if self.windows < self.WINDOWS:
             self.skipTest(f"only {self.windows} windows in all of the work")
         times = self.times()
         for name in truth:
             others = [other for other in truth if other != name]
-            # The others are as uncertain as the one that has most of what they have.
+            # The other phases together are as uncertain as the largest of them.
             main = max(others, key=truth.get)
             share, of_main = (times[each] / sum(times.values()) for each in (name, main))
             found, true = (each[name] / sum(each[other] for other in others) for each in (amounts, truth))
@@ -225,7 +228,7 @@ class Speeds(SpeedsOf):
         self.assert_odds(found, times)
 
     def test_the_ticks_of_the_clock_add_up(self):
-        """Where the kernel lets us read it."""
+        """Needs a kernel that lets us read the clock."""
         time = sum(ticks["time_ns"] for ticks in self.seen["clock"])
         if time == 0:
             self.skipTest("there is no clock of processor time here")
@@ -238,7 +241,7 @@ class Speeds(SpeedsOf):
         self.assertEqual(counters["clock_ticks"], sum(each["ticks"] for each in self.seen["clock"]))
 
     def test_samples_weigh_by_the_clock(self):
-        """A phase's samples have together the time that the clock has of it."""
+        """The samples of a phase together have the time that the clock has for it."""
         if "clock_strata" not in self.seen["sampling"]["counters"]:
             self.skipTest("the clock says too little, or there is none")
         by_clock, by_samples = (dict.fromkeys(self.times(), 0) for _ in range(2))
@@ -267,14 +270,14 @@ class Speeds(SpeedsOf):
 
     def test_samples_end_in_states_of_the_program(self):
         counters = self.seen["sampling"]["counters"]
-        # Of a window in which the program became much faster, the emulation does not see the end.
+        # The emulation does not see the end of a window in which the program became much faster.
         self.assertLessEqual(counters.get("windows_missed", 0), counters["windows_met"] / 20)
         self.assertEqual(counters.get("windows_missed_memory", 0), 0)
         self.assertGreater(counters["window_instructions"], 0)
 
 
 class SpeedsOfThreads(SpeedsOf):
-    """Two threads do so at the same time, and are in other phases then."""
+    """Two threads run the loops at the same time, and are in different phases."""
 
     more = ("threads",)
 
@@ -289,7 +292,8 @@ class SpeedsOfThreads(SpeedsOf):
 
 
 class Interpreter(TestCase):
-    """It comes by the same places with the same registers and the same stack again and again."""
+    """An interpreter, which reaches the same places with the same registers and the same stack
+    again and again."""
 
     SCRIPT = """
         local numbers, sum, begin = {}, 0, os.clock()
@@ -314,8 +318,8 @@ class Interpreter(TestCase):
         return profile["sampling"]["instructions"]
 
     def test_windows_end_when_the_program_was_there(self):
-        """So as many instructions are in them as in other stretches of so much of its time. A state that comes
-        at each turn of a loop would be met hundreds of times too early."""
+        """So windows have as many instructions as other stretches of the same time. A state that
+        recurs at each turn of a loop would be met hundreds of times too early."""
         fewer, more = 1_000, 3_000
         instructions = (self.instructions_of(more) - self.instructions_of(fewer)) / (more - fewer)
         rounds = 200_000
@@ -332,7 +336,7 @@ class Interpreter(TestCase):
                         f"{per_second:.3g} in the run")
 
     def test_live_samples_come_by_states_of_the_program(self):
-        """What they have emulated, the program executes a moment later."""
+        """The program executes a moment later what the samples have emulated."""
         done, profile = self.profile_until(
             lambda profile: profile["sampling"]["counters"].get("live_windows_met", 0) >= 10,
             lambda factor: self.command(factor * 200_000),
@@ -350,7 +354,7 @@ class Paths(Truth):
     program = "paths"
     work = 300_000_000
 
-    # Name: the blocks, instructions of one execution, executions per 8 iterations.
+    # Name: blocks, instructions of one execution, executions per 8 iterations.
     PATHS = {
         "short": (("paths_loop", "paths_short", "paths_join"), 7, 6),
         "low": (("paths_loop", "paths_long", "paths_callee", "paths_low", "paths_after_call",
@@ -360,8 +364,8 @@ class Paths(Truth):
     }
 
     def paths_in_loop(self):
-        """Where a sample ends within a block there is another of the same blocks with fewer instructions, which
-        is less hot and so comes later."""
+        """Returns the paths of the loop. If a sample ends within a block there is another path
+        of the same blocks with fewer instructions, which is less hot and therefore comes later."""
         found = {}
         for path in self.seen["paths"]:
             blocks = tuple(self.seen.name(block) for block in path["blocks"])
@@ -387,21 +391,22 @@ class Paths(Truth):
         whole = {blocks for blocks, _, _ in self.PATHS.values()}
         others = {blocks: path["count"] for blocks, path in self.paths_in_loop().items()
                   if blocks not in whole}
-        # A sample begins in the middle of a path and ends in one, and short samples weigh more than others.
+        # A sample begins and ends in the middle of a path, and short samples weigh more than
+        # others.
         self.assertLessEqual(sum(others.values()), 3 * self.seen.samples, others)
 
 
 class Values(Truth):
     program = "values"
     work = 120_000_000
-    least = 10_000  # executions recorded, for bounds to mean something
+    least = 10_000  # executions that must be recorded for the bounds to hold
 
     def is_enough(self, profile):
         entry = profile.value("values_load", "edx")
         return super().is_enough(profile) and entry is not None and entry["count"] > 2 * self.least
 
     def shares(self, label, operand):
-        """{value: (estimated count, error)}, and executions recorded."""
+        """Returns {value: (estimated count, error)} and the number of recorded executions."""
         entry = self.seen.value(label, operand)
         self.assertIsNotNone(entry, f"no values of {operand} at {label}")
         self.assertGreater(entry["count"], self.least)
@@ -439,7 +444,7 @@ class Values(Truth):
         self.assertLessEqual(abs(top[42][0] - executions), bounds.hotlist(top[42][1]))
 
     def test_counter_has_no_frequent_value(self):
-        """Each value comes once: what a hotlist makes of it may be off by its own error only."""
+        """Each value occurs once: a hotlist's estimate may be off only by its own error."""
         top, _, entry = self.shares("values_counter", "r9")
         for value, (count, error) in top.items():
             self.assertLessEqual(abs(count - 1), bounds.hotlist(error), hex(value))
@@ -456,7 +461,8 @@ class Values(Truth):
         self.assertEqual(set(top), {0x0f0e0d0c0b0a09080706050403020100})
 
     def assert_texts(self, label, operand, kind, texts):
-        """Each of the `texts` is the spelling of a value as often as any other."""
+        """Checks that each of the `texts` is the text of a value, and that all are equally
+        frequent."""
         top, executions, entry = self.shares(label, operand)
         self.assertEqual(entry["type"], kind)
         self.assertEqual({value["text"] for value in entry["top"]}, set(texts))
@@ -486,8 +492,8 @@ class Values(Truth):
         self.assertLessEqual(max(counts) - min(counts), bursts)
 
 
-# With time enough for whole samples on most machines.
-IN_LIVE_SAMPLES = ("--live-timing=50ms/100ms", "--sample-size=1M")
+# Allows enough time for whole samples on most machines.
+IN_BURSTS = ("--burst=50ms/100ms", "--sample-size=1M")
 
 
 class EdgesInBursts(Edges):
@@ -503,15 +509,15 @@ class PathsInBursts(Paths):
 
 
 class ValuesInBursts(Values):
-    options = IN_LIVE_SAMPLES
-    least = 1_000  # what a stop has time for is the machine's choice
+    options = IN_BURSTS
+    least = 1_000  # how many a stop has time for depends on the machine
 
 
 del Truth  # unittest would run it as well
 
 
 class Callers(TestCase):
-    """callers.S: the same instruction's values, by who called."""
+    """callers.S: the values of one instruction, by its callers."""
 
     FIRST, SECOND, MIDDLE = ("callers_first_return",), ("callers_second_return",), \
         ("callers_middle_return",)
@@ -523,8 +529,8 @@ class Callers(TestCase):
         return profile.value("callers_leaf_value", "rax")
 
     def by_caller(self, options, work, frames, least=0):
-        """{labels behind the calls: entry of by_caller}, and the site's entry, which was seen so
-        often at least."""
+        """Returns {labels behind the calls: entry of by_caller}, and the entry of the site,
+        which was seen at least `least` times."""
         def is_enough(profile):
             return least == 0 or (self.site_of(profile) or {"count": 0})["count"] >= least
 
@@ -581,7 +587,7 @@ class Callers(TestCase):
                 found, _ = self.by_caller([f"--mode={mode}", "--profiles=value", "--budget=20%"],
                                           60_000_000, 2, least=1000)
                 self.assertEqual(set(found), {self.FIRST, self.SECOND, self.FIVE, self.SIX})
-                # How much is certain depends on how many samples there were.
+                # How many are certain depends on the number of samples.
                 for caller, value in ((self.FIRST, 8), (self.FIVE, 6), (self.SIX, 7)):
                     self.assert_always(found[caller], value, min_bound=0)
 

@@ -1,4 +1,4 @@
-"""All views of a profile say the same of a function: its instructions, calls and entries."""
+"""All views of a profile agree on a function's instructions, calls and entries."""
 
 import collections
 import csv
@@ -18,7 +18,7 @@ sys.path.insert(0, str(SOURCE / "bench"))
 import against_callgrind  # noqa: E402  (found through the line above)
 import callgrind_file  # noqa: E402  (the same)
 
-# Ten programs that Debian has for everybody, on inputs that take them some million instructions.
+# Ten programs that everybody has on Debian, on inputs that take some million instructions.
 PROGRAMS = {
     "awk": ["mawk", "{ n[$1] += length($2) } END { for (w in n) s += n[w]; print s }", "text.txt"],
     "bzip2": ["bzip2", "-9", "-k", "-c", "text.txt"],
@@ -33,8 +33,8 @@ PROGRAMS = {
                " select sum(i * 7919 % 101) from s"],
     "xz": ["xz", "-0", "-T1", "-c", "text.txt"],
 }
-# Addresses are others in valgrind. Lua seeds its hashes by them, and perl looks whether its arguments
-# and its environment lie next to each other.
+# Addresses differ in valgrind. Lua derives hash seeds from addresses, and perl checks whether its
+# arguments and its environment are adjacent.
 INCOMPARABLE = ("lua", "perl")
 # A block that runs on into the next function counts as a whole in stacks, and by address in edges.
 LONGEST_BLOCK = 64
@@ -73,7 +73,7 @@ class Protobuf:
                 return value
 
     def packed(self, number):
-        """Numbers of a repeated field."""
+        """Returns the numbers of a packed repeated field."""
         values = []
         for each in self.fields[number]:
             values += [each] if isinstance(each, int) else Protobuf.numbers(each)
@@ -101,7 +101,7 @@ class Views(TestCase):
 
 
 class Tails(Views):
-    """Of the victim `tails`, see there."""
+    """Views of the victim `tails`, which has the true counts."""
 
     ROUNDS = 1000
     TRUTH = {"tails_cold": (2 * ROUNDS, ROUNDS), "tails_hot": (6 * ROUNDS, 3 * ROUNDS // 2),
@@ -137,7 +137,7 @@ class Tails(Views):
 
 
 class RealPrograms(Views):
-    """Each view is read into {function: instructions}; functions of one name are one."""
+    """Reads each view into {function: instructions}. Functions of the same name count as one."""
 
     maxDiff = 1500
 
@@ -146,7 +146,7 @@ class RealPrograms(Views):
         write_text(self.folder / "text.txt")
 
     def known(self, counts):
-        """Without code that is in no function: it has the name of its module."""
+        """Drops code that is in no function and is named after its module."""
         return collections.Counter({name: count for name, count in counts.items()
                                     if count and name not in self.modules})
 
@@ -186,7 +186,7 @@ class RealPrograms(Views):
         return self.known(counts)
 
     def of_html(self):
-        """(instructions by stacks, entries, executions by edges of the instructions that are in it)"""
+        """Returns (instructions by stacks, entries, executions of each instruction by edges)."""
         page = self.folder / "page.html"
         done = self.shadowprof("report", "--html", page, "--no-source", self.profile_path)
         self.assertEqual(done.code, 0, done.stderr)
@@ -205,12 +205,12 @@ class RealPrograms(Views):
                 table = parts[f"code-{number}"]["code"]
                 column = table["columns"].index("executions")
                 for line in table["rows"]:
-                    if len(line) > column + 1:  # and is no run that was left out
+                    if len(line) > column + 1:  # not a row for instructions that were left out
                         code[paths[row["module"]], int(line[0], 16)] = line[column] or 0
         return self.known(own), self.known(entries), code
 
     def of_callgrind(self):
-        """(instructions, calls)"""
+        """Returns (instructions, calls, the parsed file)."""
         file = callgrind_file.CallgrindFile(
             self.export("callgrind").decode(errors="replace").splitlines(True))
         executed, calls = collections.Counter(), collections.Counter()
@@ -236,7 +236,7 @@ class RealPrograms(Views):
         return self.known(counts)
 
     def of_annotate(self):
-        """Of the instructions of the ten hottest functions."""
+        """Returns the executions of the instructions of the ten hottest functions."""
         done = self.shadowprof("annotate", "--view=disassembly", "--top=10", "--all",
                                self.profile_path, "*", env={"COLUMNS": "300"})
         self.assertEqual(done.code, 0, done.stderr)
@@ -251,7 +251,8 @@ class RealPrograms(Views):
         return counts
 
     def assert_about(self, found, truth, what):
-        """Three digits of a count are shown, of annotated code of each instruction's."""
+        """Compares approximately: views show three digits of a count, in annotated code for each
+        instruction."""
         for name, count in found.items():
             self.assertAlmostEqual(count, truth[name], delta=0.01 * truth[name] + 1,
                                    msg=f"{what}: {name}")
@@ -288,7 +289,7 @@ class RealPrograms(Views):
         self.check_entries(calls, entries, fallen.keys() | self.jumped_into())
 
     def fallen_into(self, file):
-        """{function: how often it was entered without a branch}."""
+        """Returns {function: how often it was entered without a branch}."""
         fallen = collections.Counter()
         for row in self.csv_table("functions"):
             executed = file.executed[row["module"], int(row["address"], 0)]
@@ -298,8 +299,8 @@ class RealPrograms(Views):
         return +fallen
 
     def jumped_into(self):
-        """Functions that others jump into behind their first instruction: that is no entry, but what
-        called the others is a caller."""
+        """Returns functions that others jump into behind their first instruction. Such a jump is
+        no entry, but a call of the jumping function counts as a caller."""
         rows = self.csv_table("edges")
         starts = {(row["module"], row["address"]) for row in self.csv_table("functions")}
         return {row["to_function"] for row in rows
@@ -308,7 +309,8 @@ class RealPrograms(Views):
                 and (row["to_module"], row["to_address"]) not in starts}
 
     def check_entries(self, calls, entries, otherwise):
-        """Linkage tables stand in no calls. What has no caller was entered by jumps alone."""
+        """Compares calls with entries. Linkage tables have no calls. Functions without a caller
+        were entered only by jumps."""
         unlike = {name: (count, entries[name]) for name, count in calls.items()
                   if count != entries[name] and not name.endswith("@plt")
                   and name not in otherwise}
@@ -318,9 +320,9 @@ class RealPrograms(Views):
         self.assertLess(sum(uncalled.values()), 20, uncalled)
 
     def check_against_valgrind(self, name):
-        """Of each instruction, but in the loader and the C library: what they do is a matter of the
-        processor. Of a repeated string instruction, callgrind counts the iterations, each of which is
-        a jump to itself there."""
+        """Compares each instruction, except in the loader and the C library, whose code depends
+        on the processor. For a repeated string instruction callgrind counts the iterations, each
+        as a jump to itself."""
         truth, loaded = against_callgrind.run_callgrind(
             PROGRAMS[name], self.folder, self.folder / "callgrind.out", True)
         different = {}

@@ -1,14 +1,14 @@
-"""Real programs: the same output as a plain run, and a profile that holds up."""
+"""Real programs: their output is the same as in a plain run, and their profiles are consistent."""
 
 
 import workloads
 from harness import INPUTS, TestCase, main, require_programs, whole
 
 
-# Some end soon, and what is sampled while a program is loaded must be few of many samples.
+# Some programs end soon, and samples of program loading must be few among many.
 LOADS = (0.5, 1, 2, 4)
 SAMPLES = 20
-# xz takes several times as long for the text as the others: a part of it is enough.
+# xz takes several times as long for the text as the other programs, so it gets a part.
 TEXT_BYTES = {"xz": 3_000_000}
 
 
@@ -20,7 +20,7 @@ class Workloads(TestCase):
         workloads.make_inputs(INPUTS)
 
     def inputs(self, name):
-        """The folder in which to run a workload."""
+        """Returns the folder in which to run a workload."""
         if name not in TEXT_BYTES:
             return INPUTS
         with open(INPUTS / "text.txt", "rb") as text:
@@ -33,13 +33,13 @@ class Workloads(TestCase):
         self.assertEqual(plain.code, 0, plain.stderr)
         best = None
         for load in LOADS:
-            # By time they would have a few instructions where memory is dear.
+            # Where memory is slow, samples by time would have only a few instructions.
             done, profile = self.profile(*command, cwd=inputs,
                                          options=[f"--load={load}", "--sample-size=1M"])
             self.assertEqual(done.code, plain.code)
             self.assertTrue(done.stdout == plain.stdout, "the output differs from a plain run's")
             self.assertEqual(done.stderr, plain.stderr)
-            # Where many replicas are emulated at a time, dear memory cuts them.
+            # If many replicas are emulated at a time and memory is slow, samples are cut off.
             if best is None or whole(profile) > whole(best):
                 best = profile
             if whole(profile) >= SAMPLES:
@@ -52,7 +52,7 @@ class Workloads(TestCase):
         self.assert_flow_is_conserved(profile)
 
     def assert_flow_is_conserved(self, profile):
-        """Returns match calls but for those that samples cut off and those that longjmp skips."""
+        """Calls match returns, except those that samples cut off and those that longjmp skips."""
         totals = {}
         for edge in profile["edges"]:
             totals[edge["kind"]] = totals.get(edge["kind"], 0) + edge["count"]

@@ -13,7 +13,7 @@ COMMANDS = {
     "xz": ["xz", "-2", "-T1", "-c", "text.txt"],
 }
 
-# In which a run is like any other: perl has another order in its hashes each time.
+# Makes all runs alike: otherwise perl's hashes have another order each time.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C", "PERL_HASH_SEED": "0",
                "PERL_PERTURB_KEYS": "0"}
 
@@ -27,5 +27,6 @@ def make_inputs(folder):
 
 
 def make_long_inputs(folder):
-    """For runs of more than ten seconds; each workload's command is for its own folder in `folder`."""
+    """For runs of more than ten seconds. Each workload's command runs in its own folder in
+    `folder`."""
     subprocess.run([sys.executable, MAKE_INPUTS, "--long", folder], check=True)

@@ -1,4 +1,4 @@
-"""What bash completes, by the file that is installed; asked of bash itself."""
+"""Asks bash itself what the installed file makes it complete."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ COMPLETION = SOURCE / "completions/shadowprof.bash"
 
 
 def completed(*words):
-    """Of the last word, which may be empty."""
+    """Returns the completions of the last word, which may be empty."""
     script = f"source '{COMPLETION}'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); " \
         "_shadowprof; printf '%s\\n' \"${COMPREPLY[@]}\""
     environment = dict(os.environ, PATH=f"{SHADOWPROF.parent}:{os.environ['PATH']}")

@@ -1,4 +1,4 @@
-"""What `meson install` puts into a staging root, and that it runs from there."""
+"""Checks what `meson install` puts into a staging root, and that it runs from there."""
 
 import os
 import pathlib

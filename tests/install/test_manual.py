@@ -1,4 +1,4 @@
-"""Whether manual pages have the options that commands have, and their words."""
+"""Whether manual pages have the commands' options and the words of their values."""
 
 import os
 import pathlib
@@ -19,13 +19,13 @@ def commands():
 
 
 def options_of(command):
-    """{option: words that it takes}"""
+    """Returns {option: words of its value}."""
     rows = [line.split("\t") for line in said(command, "--completion-words").splitlines()]
     return {option: words.split() for option, words in rows}
 
 
 def pages_of(command):
-    """What the command's page says, and the pages that it refers to for options."""
+    """Returns the text of the command's page, and of the pages that it refers to for options."""
     text = (SOURCE / f"man/shadowprof-{command}.1").read_text()
     if command == "attach":
         text += (SOURCE / "man/shadowprof-run.1").read_text()
@@ -33,7 +33,7 @@ def pages_of(command):
 
 
 def options_in(lines):
-    """Options that lines of mdoc(7) name: `.It Fl o , -output Ar FILE`, `.Fl -html`"""
+    """Returns the options that lines of mdoc(7) name: `.It Fl o , -output Ar FILE`, `.Fl -html`."""
     return {f"-{name}" for line in lines if re.search(r"\bFl ", line)
             for name in re.findall(r"(?<=[ ])(-[a-z][a-z-]+)", line)}
 
@@ -42,7 +42,7 @@ class Manual(unittest.TestCase):
     def test_every_option_is_in_the_page(self):
         for command in set(commands()) - {"help"}:
             with self.subTest(command=command):
-                # What --help does is in shadowprof(1).
+                # shadowprof(1) describes --help.
                 options = set(options_of(command)) - {"--help"}
                 self.assertLessEqual(options, options_in(pages_of(command).splitlines()))
 

@@ -45,7 +45,7 @@ class Session {
   private:
     using NamesByReason = std::map<std::string, std::set<std::string>>;
 
-    // What runs cases; null if none are run.
+    // The objects that run cases; null if none are run.
     struct Machines;
 
     void list() const;

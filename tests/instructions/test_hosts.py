@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 
-# For the cases of the test suite. A change to how cases are made needs its new digest here.
+# The digest of the test suite's cases. A change to how cases are made needs a new digest here.
 ZYDIS, DIGEST = "4.0", "738d52f3e86b332e"
 
 
@@ -20,7 +20,7 @@ def run(*arguments):
 
 
 def check_hidden(hidden, *arguments):
-    """What is hidden is skipped by name, and changes no case."""
+    """Checks that hidden forms are skipped by name, and that this changes no case."""
     arguments = (*arguments, *sys.argv[2:])
     _, _, digest = run(*arguments)
     without, _, other = run(*arguments, "--without", hidden)

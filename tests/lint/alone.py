@@ -3,9 +3,9 @@
 
     tests/lint/alone.py FOLDER    FOLDER is configured by meson, for clang, without unity
 
-clang reads every file as FOLDER would compile it, and makes no code. The headers of libraries are
-precompiled, all of them in one, so that a file that forgets one of those passes: a build with
--Dunity=off -Db_pch=false is what finds that.
+clang reads every file as FOLDER would compile it, and generates no code. All library headers are
+precompiled together, so a file that does not include one of them passes; a build with -Dunity=off
+-Db_pch=false finds that.
 """
 
 import concurrent.futures
@@ -19,20 +19,21 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-# Libraries' headers that most files include, or that take long to read.
+# Library headers that most files include, or that take long to read.
 PRECOMPILED = """algorithm array atomic bit bitset charconv chrono cmath compare concepts
     condition_variable cstddef cstdint cstdio cstdlib cstring deque filesystem fstream functional
     initializer_list iterator limits list map memory mutex new numeric optional random set span
     sstream string string_view system_error thread tuple type_traits unordered_map unordered_set
     utility variant vector Zydis/Zydis.h doctest/doctest.h fmt/format.h fmt/ranges.h
     nlohmann/json.hpp""".split()
-# Options that say where results go and what code is made.
+# Options that name outputs or affect only the generated code.
 RESULTS = re.compile(r"-(?:c|MD|O\d|g\d?|fPIC|pthread|fcolor-diagnostics)")
 RESULT_OF = {"-o", "-MQ", "-MF"}
 
 
 def flags_of(command):
-    """The words of a compiler's command line without its results; its file is the last one."""
+    """Returns the words of a compiler's command line without the options for outputs. The file
+    is the last word."""
     words = iter(shlex.split(command))
     flags = []
     for word in words:
@@ -44,7 +45,8 @@ def flags_of(command):
 
 
 def common_flags(commands):
-    """What all of them have, but for folders of headers: a precompiled header fits no other."""
+    """Returns the flags that all commands share, without include folders: a precompiled header
+    must match these."""
     shared = set.intersection(*(set(flags) for flags in commands))
     return [word for word in commands[0] if word in shared and not word.startswith("-I")]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """links.py FILE.md...: whether their relative links lead to tracked files and existing headings.
 
-Links to the web are not followed. Exits with 1 and one line a link that leads nowhere.
+Links to the web are not followed. Exits with 1 and one line for each link that leads nowhere.
 """
 
 import functools
@@ -15,7 +15,7 @@ LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)|^\[[^\]]+\]:\s*
 
 
 def lines_without_code(path):
-    """(number, line) of what is not in a fenced block."""
+    """Yields (number, line) outside fenced blocks."""
     fence = None
     for number, line in enumerate(path.read_text().splitlines(), 1):
         mark = re.match(r" {0,3}(```+|~~~+)", line)
@@ -29,7 +29,7 @@ def lines_without_code(path):
 
 @functools.cache
 def anchors(path):
-    """What GitHub calls the headings of a page."""
+    """Returns GitHub's anchors of a page's headings."""
     found = set()
     for _, line in lines_without_code(path):
         heading = re.match(r" {0,3}#{1,6}\s+(.*?)\s*#*\s*$", line)
@@ -46,7 +46,7 @@ def anchors(path):
 
 
 def problem_of(page, target, known):
-    """Why this link of `page` leads nowhere, or None."""
+    """Returns why this link of `page` leads nowhere, or None."""
     place, _, anchor = target.partition("#")
     path = (page.parent / place).resolve() if place else page
     if place and path not in known:

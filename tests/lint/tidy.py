@@ -5,9 +5,9 @@
     tests/lint/tidy.py --all         the tests as well, and with clang's static analyzer: an hour
     tests/lint/tidy.py FILE.cc...    these files, each on its own
 
-Most of what clang-tidy does for a file it does for the headers of libraries. So the files of a stage
-are included into one that is made up here, and the headers are read once for all of them: what meson
-does for unity builds, which therefore have to compile.
+clang-tidy spends most of its time on library headers. So this script makes a file that includes all
+files of a stage, and the headers are read once for all of them. meson does the same for unity
+builds, which therefore have to compile.
 """
 
 import collections
@@ -21,7 +21,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORKERS = len(os.sched_getaffinity(0))
-MOST_LINES = 10_000  # of a unit: the longest is what the others wait for
+MOST_LINES = 10_000  # for a unit: the others wait for the longest one
 SLOW_CHECKS = ",".join(["clang-analyzer-*", "bugprone-forward-declaration-namespace",
                         "bugprone-incorrect-roundings", "bugprone-infinite-loop",
                         "bugprone-misplaced-widening-cast", "bugprone-not-null-terminated-result",
@@ -34,7 +34,7 @@ ALONE = {"src/ptrace/remote/sigreturn_frame.cc"}
 FLAGS = ["-std=c++20", "-D_GNU_SOURCE", '-DSHADOWPROF_VERSION="0"', '-DSYSCALL_MACROS=""',
          "-DSHADOWPROF_SANITIZED=false",
          f"-I{ROOT}/src", f"-I{ROOT}/tests", f"-I{ROOT}/tests/instructions",
-         # Format strings are checked by the build; here that would take a tenth of the time.
+         # The build checks format strings; here that would take a tenth of the time.
          "-DFMT_CONSTEVAL="]
 
 
@@ -53,7 +53,7 @@ def lines_of(name):
 
 
 def units_of(names):
-    """Files of one stage each, tests apart, the longest unit first."""
+    """Returns lists of files of one stage each, tests separately, the longest unit first."""
     stages = collections.defaultdict(list)
     for name in names:
         folder = "/".join(name.split("/")[:2])
@@ -73,7 +73,7 @@ def units_of(names):
 
 
 def run(files, options):
-    """The findings in a unit: a list of texts, each of some lines."""
+    """Returns the findings in a unit, as texts of some lines each."""
     with tempfile.NamedTemporaryFile("w", suffix=".cc") as unit:
         unit.write("".join(f'#include "{ROOT / name}"\n' for name in files))
         unit.flush()
@@ -99,7 +99,7 @@ def main(arguments):
     options = [f"--checks={SLOW_CHECKS}"] if everything else []
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         results = pool.map(lambda files: run(files, options), units)
-        # Of a header in several units, once.
+        # Drops duplicates: headers are read in several units.
         findings = list(dict.fromkeys(finding for result in results for finding in result))
     if findings:
         print("\n".join(findings))

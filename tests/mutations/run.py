@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Puts deliberate faults into a copy of the translator, one at a time, and requires that the generated
-instruction tests fail on each, or, where those cannot, the unit tests.
+"""Puts deliberate faults into a copy of the translator, and requires that tests detect each.
+
+The generated instruction tests must detect a fault, or the unit tests if those cannot.
 
 usage: tests/mutations/run.py --work DIRECTORY [--only NAME] [--jobs N]
        tests/mutations/run.py --check    whether each fault has a place in the sources as they are
@@ -16,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 INSTRUCTION_TEST = ["tests/instructions/instruction_test", "--failures", "1"]
 UNIT_TEST = ["src/emu/emu_test", "--no-colors=true"]
 
-# name: file, text that must be there, what it becomes
+# name: (file, text that the file must contain, its replacement)
 MUTATIONS = {
     "flags of a shift by zero taken for overwritten": (
         "src/decoder/instruction.cc",
@@ -116,8 +117,8 @@ MUTATIONS = {
         "    out.context_bytes({0x48, 0x0f, 0xae, 0x25}"),
 }
 
-# The same, for the unit tests: of code that only forms in programs that run for a while, and of what
-# takes several instructions.
+# Mutations for the unit tests: code that occurs only in programs that run for a while, and effects
+# of several instructions.
 UNIT_MUTATIONS = {
     "condition of a superblock's branch not inverted": (
         "src/emu/translation/translator_superblock.cc", "(*condition ^ !falls_through)", "*condition"),
@@ -157,7 +158,7 @@ UNIT_MUTATIONS = {
 
 
 def misplaced(mutations):
-    """Faults whose text does not stand exactly once in its file."""
+    """Returns the faults whose text does not occur exactly once in its file."""
     counts = {name: (file, (ROOT / file).read_text().count(old))
               for name, (file, old, _) in mutations.items()}
     return [f"'{name}': its text stands {count} times in {file}"
@@ -165,7 +166,7 @@ def misplaced(mutations):
 
 
 def copy_tree(work):
-    """Copies what differs, so that a later run builds only what has changed."""
+    """Copies files that differ, so that a later run builds only what has changed."""
     tree = work / "tree"
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others",
                              "--exclude-standard"], check=True, stdout=subprocess.PIPE).stdout

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Attaches to one process and lets it go, again and again, and counts what that leaves behind.
+"""Attaches to one process and lets it go, again and again, and counts what is left behind.
 
 tests/reliability/cycles.py [--build-dir DIR] [--count N] [--target NAME...] [option for attach...]
 """
@@ -13,11 +13,11 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import processes  # noqa: E402
 
-# Name: command, threads, what ends it, what it must have said then.
+# Name: command, threads, the signal that ends it, the output that it must have.
 TARGETS = {
     "single": (["checksum", "1", "0"], 2, signal.SIGTERM, b"checksum: unharmed"),
     "threads": (["handover", "8", "0"], 9, signal.SIGTERM, b"handover: unharmed"),
-    # Asleep in read(2) and epoll_wait(2): a line on its standard input ends it.
+    # Asleep in read(2) and epoll_wait(2): a line on standard input ends it.
     "idle-read": (["blocked", "read"], 1, None, b"ready\nwhole\n"),
     "idle-epoll": (["blocked", "epoll"], 1, None, b"ready\nwhole\n"),
 }
@@ -44,12 +44,12 @@ def ends_unharmed(target, ending, expected):
 
 
 def describe(before, after):
-    """What differs, for whoever looks for the reason."""
+    """Returns what differs, for finding the reason."""
     return {kind: (before[kind], after[kind]) for kind in KINDS if before[kind] != after[kind]}
 
 
 def measure(options, name, for_attach):
-    """Prints a row. True if nothing was left and nobody was harmed."""
+    """Prints a row. Returns whether nothing was left and nobody was harmed."""
     command, threads, ending, expected = TARGETS[name]
     target, before = start(options.build_dir, command, threads)
     failed = changed = 0

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Kills shadowprof (SIGKILL) at random moments of attaching, sampling and detaching, and counts the
-targets that it harms and what it leaves in them.
+"""Kills shadowprof at random moments of attaching, sampling and detaching, and counts the harm.
+
+The harm is targets that end or miscompute, and what is left in them. The signal is SIGKILL.
 
 tests/reliability/kills.py [--build-dir DIR] [--count N] [--target NAME...] [--load X]
                            [--latest SECONDS] [--seed N] [--kill front|tracer|worker] [--latency]
 
-Killed is the process that was started (front), the one that it keeps behind itself (sp-tracer): what
-follows from a kill in the middle of an injected call, or those that emulate. With --latency, its loads
-are timed as often as may be, and no samples are taken. The target `redis` is a server with threads
-under load, and the same for all kills.
+--kill chooses the process to kill: the one that was started (front), the tracer behind it
+(sp-tracer), which may die in the middle of an injected call, or the workers. With --latency, the
+target's loads are timed as often as possible, and no samples are taken. The target `redis` is a
+server with threads under load, which is the same for all kills.
 """
 import argparse
 import collections
@@ -34,7 +35,7 @@ HANG_SECONDS = 60
 SETTLE_SECONDS = 1
 COLUMNS = ["targets harmed", "still traced", "zombies left", "mappings left", "descriptors left",
            "threads with another signal state"]
-# What the kernel calls a process that emulates (comm).
+# The command name (comm) of an emulating process.
 WORKER = "exe"
 
 
@@ -54,7 +55,7 @@ class Victim:
         return self.process.pid
 
     def is_let_go(self):
-        """Nobody traces it and nothing that dies is still on its way."""
+        """Whether nobody traces the process and no replica is still ending."""
         pid = self.pid
         if processes.state(pid) in "XZ":
             return True
@@ -67,14 +68,14 @@ class Victim:
                    for tid in processes.threads(pid))
 
     def left_at_last(self):
-        """What is left for longer than a thread takes to find its way home."""
+        """Returns what is left after the time that threads need to return to their own code."""
         end = time.monotonic() + SETTLE_SECONDS
         while any((left := self.left()).values()) and time.monotonic() < end:
             time.sleep(0.01)
         return left
 
     def left(self):
-        """How much more it has than before, by column."""
+        """Returns how much more the process has than before, by column."""
         after = processes.facts(self.pid)
         more = {f"{what} left": len(after[what]) - len(self.before[what])
                 for what in ("mappings", "descriptors")}
@@ -109,7 +110,7 @@ class ServerUnderLoad(loaded_servers.Server):
         time.sleep(1)
 
     def is_well(self):
-        """It runs, and no client had an error: the first one ends them."""
+        """Whether the server runs and no client had an error, which would end the clients."""
         return self.process.poll() is None and self.clients.poll() is None
 
     def stop(self):
@@ -119,7 +120,8 @@ class ServerUnderLoad(loaded_servers.Server):
 
 
 class Visit(Victim):
-    """One kill of the many that a server gets. Its mappings and descriptors change by themselves."""
+    """One of many kills while a server is attached to. Its mappings and descriptors change by
+    themselves."""
 
     def __init__(self, server):
         self.server = server
@@ -130,7 +132,7 @@ class Visit(Victim):
         return {**super().left(), "mappings left": 0, "descriptors left": 0}
 
     def ends_unharmed(self):
-        """A server that crashes takes a moment to say so."""
+        """A crashing server takes a moment to end."""
         time.sleep(0.1)
         return self.server.is_well()
 
@@ -142,12 +144,12 @@ def options_of_samples(options):
 
 
 def tracers_of(profiler):
-    """The process behind the one that was started, if it is there."""
+    """Returns the process behind the one that was started, if it exists."""
     return processes.children(profiler.pid) if processes.state(profiler.pid) != "X" else []
 
 
 def workers_of(tracers):
-    """Those that emulate: of the tracer's children those that are programs of ours."""
+    """Returns the emulating processes: children of the tracer that execute our program."""
     found = []
     for tracer in tracers:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -166,9 +168,10 @@ def kill(which, profiler, tracers):
 
 
 def kill_once(options, victim, seen):
-    """Adds to `seen` what came of one kill. False: what was to be killed was not there."""
+    """Adds the outcome of one kill to `seen`. Returns False if the process to kill did not
+    exist."""
     left = {}
-    # It ends by itself at a random moment too, so that kills hit detaches as well.
+    # shadowprof also ends by itself at a random moment, so that kills hit detaches as well.
     duration = random.uniform(0, options.latest)
     profiler = subprocess.Popen([str(options.build_dir / "src/cli/shadowprof"), "attach", "-q",
                                  *options_of_samples(options),
@@ -187,7 +190,7 @@ def kill_once(options, victim, seen):
         if processes.state(victim.pid) not in "XZ":
             left = victim.left_at_last()
     except (FileNotFoundError, ProcessLookupError):
-        pass  # it died meanwhile
+        pass  # the process died meanwhile
     if victim.ends_unharmed():
         seen.update(left)
     else:
@@ -196,7 +199,7 @@ def kill_once(options, victim, seen):
 
 
 def kill_often(options, name, seen):
-    """Kills, until `count` have hit."""
+    """Kills until `count` kills have hit."""
     server = ServerUnderLoad() if name == "redis" else None
     try:
         hits = 0

@@ -27,8 +27,9 @@ def is_listening(port):
 
 
 class Server:
-    """Runs in a folder of its own on the loopback interface. What is profiled is `worker`."""
-    OPTIONS = []  # of `attach`
+    """A server in a folder of its own on the loopback interface. `worker` is the process to
+    profile."""
+    OPTIONS = []  # for `attach`
 
     def __init__(self, command, port):
         self.port = port
@@ -55,11 +56,12 @@ class Redis(Server):
         self.requests = int(rate * seconds / 2)  # of each of two kinds
 
     def load(self):
-        """Requests a second, failed ones, and the 99th percentile of latency in milliseconds."""
+        """Returns requests a second, failed requests, and the 99th percentile of latency in
+        milliseconds."""
         done = subprocess.run(["redis-benchmark", "-p", str(self.port), "-t", "get,set", "-c", "50",
                                "-n", str(self.requests), "--csv"], capture_output=True, text=True)
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
-        if done.returncode != 0 or len(rows) != 2:  # it ends at the first error
+        if done.returncode != 0 or len(rows) != 2:  # redis-benchmark ends at the first error
             return 0, 1, 0
         seconds = sum(self.requests / float(row["rps"]) for row in rows)
         p99 = max(float(row["p99_latency_ms"]) for row in rows)
@@ -97,7 +99,8 @@ http {{ access_log off; client_body_temp_path {folder}; proxy_temp_path {folder}
 
 
 def wrk(port, seconds):
-    """Requests a second, failed ones, and the 99th percentile of latency in milliseconds."""
+    """Returns requests a second, failed requests, and the 99th percentile of latency in
+    milliseconds."""
     done = subprocess.run(["wrk", "-t1", "-c32", f"-d{seconds}s", "--latency",
                            f"http://127.0.0.1:{port}/page"], capture_output=True, text=True)
     rate = re.search(r"Requests/sec:\s*([\d.]+)", done.stdout)
@@ -172,7 +175,7 @@ public class Pages {
 
 
 class Postgres(Server):
-    """What is profiled is the postmaster, and so the backends that it starts for each load."""
+    """The postmaster is profiled, and with it the backends that it starts for each load."""
     NEEDS = ("initdb", "postgres", "pgbench")
     LOAD = "pgbench -S -c4 -j1"
     OPTIONS = ["--follow-forks=yes"]
@@ -181,7 +184,7 @@ class Postgres(Server):
         self.seconds, self.folder = seconds, folder
         data, port = folder / "data", free_port()
         self.as_user = []
-        if os.getuid() == 0:  # it refuses root
+        if os.getuid() == 0:  # postgres refuses to run as root
             user = pwd.getpwnam("postgres")
             self.as_user = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
             os.chown(folder, user.pw_uid, user.pw_gid)
@@ -210,7 +213,7 @@ class Postgres(Server):
         return float(rate.group(1)), int(failed.group(1)) if failed else 0, times[len(times) * 99 // 100] / 1000
 
     def stop(self):
-        self.process.send_signal(signal.SIGINT)  # it does not wait for clients
+        self.process.send_signal(signal.SIGINT)  # with SIGINT it does not wait for clients
         self.process.wait(20)
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs a build with ThreadSanitizer through its modes, and counts the data races that it reports.
+"""Runs a build with ThreadSanitizer in all modes, and counts the data races that it reports.
 
 tests/reliability/races.py --build-dir DIR --plain-build-dir DIR
 
-The first folder is of a build with -Db_sanitize=thread. Its worker processes are those of the second
-one: they have one thread each, and ThreadSanitizer's shadow memory lies where the guest's would.
+The first folder has a build with -Db_sanitize=thread. Worker processes are those of the second one:
+they are single-threaded, and ThreadSanitizer's shadow memory would occupy the guest's addresses.
 """
 import argparse
 import json
@@ -29,7 +29,7 @@ int posix_spawn(pid_t* pid, const char* path, const posix_spawn_file_actions_t* 
     return next(pid, path, actions, attributes, argv, environment);
 }
 """
-# The control: the sanitizer must see this one.
+# A control with a race that the sanitizer must report.
 RACE = r"""
 #include <pthread.h>
 static int shared;
@@ -71,7 +71,7 @@ def reports(folder, prefix):
 
 
 def measure(options, folder, preload, number, name, words):
-    """Prints a row. True if nothing was reported and there was something to report about."""
+    """Prints a row. Returns whether nothing was reported in a run that did some work."""
     victims = options.plain_build_dir / "tests/victims"
     words = [word.format(victims=victims) for word in words]
     target = None

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Puts servers under load, with and without a profiler attached at its defaults, in turns, and compares
-failed requests, throughput and the 99th percentile of latency; and says what the profiles have seen.
+"""Puts servers under load, in turns with and without a profiler attached at its defaults.
+
+Compares failed requests, throughput and the 99th percentile of latency, and prints what the
+profiles have.
 
 tests/reliability/servers.py [--build-dir DIR] [--runs N] [--seconds N] [--server NAME...]
                              [--seed N] [option for attach...]
 
-Needs redis-server and redis-benchmark, nginx and wrk, postgres and pgbench, node, java: what is not
-installed is left out.
+Needs redis-server and redis-benchmark, nginx and wrk, postgres and pgbench, node, java. Servers
+that are not installed are left out.
 """
 import argparse
 import contextlib
@@ -35,13 +37,14 @@ def attached_by(shadowprof, options, pid):
     try:
         yield
     finally:
-        profiler.send_signal(signal.SIGTERM)  # shells have jobs in the background ignore SIGINT
+        profiler.send_signal(signal.SIGTERM)  # shells start background jobs with SIGINT ignored
         if profiler.wait(30) != 0:
             print(f"shadowprof ended by {profiler.returncode}", file=sys.stderr)
 
 
 def seen(path):
-    """Of a profile: samples, instructions in millions, the estimated slowdown, and pauses in microseconds."""
+    """Returns from a profile: samples, instructions in millions, the estimated slowdown, and
+    pauses in microseconds."""
     profile = json.loads(path.read_text())
     sampling, overhead = profile["sampling"], profile["overhead"]
     return (sampling["samples"], sampling["instructions"] / 1e6, overhead["estimated_slowdown_percent"],
@@ -49,14 +52,14 @@ def seen(path):
 
 
 def measure(options, for_attach, name):
-    """Prints a row. True if no request failed and the server is as it was."""
+    """Prints a row. Returns whether no request failed and the server is unchanged."""
     results, profiles = {False: [], True: []}, []
     shadowprof = options.build_dir / "src/cli/shadowprof"
     with tempfile.TemporaryDirectory(prefix="shadowprof-servers-") as folder:
         path = pathlib.Path(folder) / "profile.json"
         server = SERVERS[name](pathlib.Path(folder), options.seconds)
         try:
-            server.load()  # warm
+            server.load()  # warm-up
             children = processes.children(server.worker)
             for _ in range(options.runs):
                 for profiled in random.sample([False, True], 2):

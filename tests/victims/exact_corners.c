@@ -4,7 +4,7 @@
 //   blocked    the same while SIGTRAP is blocked and has a handler, then unblocked
 //   int80      the results of a first and a second 32-bit system call
 //   traps      steps itself, also over instructions that exact mode single-steps
-//   spin N     N times 1000 instructions without a system call, after one that is stepped
+//   spin N     N times about 800 instructions without a system call, after one that is stepped
 //   patch N    N times code that writes into itself and into code beside it, on a writable page
 //   ticks N    counts N signals of a timer in a tight loop that is never in the same state twice
 //   alarm      one signal in a tight loop that counts; prints whether it counted anything

@@ -36,8 +36,7 @@ class CommandLine {
     std::optional<int> parse(std::span<const std::string> words, int usage_status,
                              bool options_first = false);
 
-    // Which words are options: only those before the first word that is no option, or all words
-    // that look like options.
+    // Where options may be: only before the first word that is no option, or anywhere.
     enum class Options { before_command, anywhere };
     // Parses the options and returns the other words. Errors: usage.
     Result<std::vector<std::string>> parse_options(std::span<const std::string> words,
