@@ -23,7 +23,7 @@ class MadeAtRunTime(TestCase):
     def check(self, how):
         """Runs the victim in both modes. Returns the shares of instructions in code without a
         file, by name, and the profile, both of shadow samples."""
-        for mode in ("burst", "shadow"):
+        for mode in ("live", "shadow"):
             with self.subTest(mode=mode):
                 def is_enough(profile):
                     pathlib.Path(f"/tmp/perf-{profile['run']['pid']}.map").unlink(missing_ok=True)

@@ -158,8 +158,8 @@ class Probes(TestCase):
         if not is_enough(profile):
             self.skipTest("a stop is too short for loads to be timed on this machine")
         counters = profile["sampling"]["counters"]
-        timed, bursts = counters["latency_loads_timed"], counters["latency_bursts"]
-        self.assertGreater(timed, bursts, counters)
+        timed, sessions = counters["latency_loads_timed"], counters["latency_sessions"]
+        self.assertGreater(timed, sessions, counters)
         # In a burst that is cut off, the last load's time does not reach the probe.
         hits = Seen(profile, "all").probe["hits"]
         self.assertGreaterEqual(hits, timed - sessions)

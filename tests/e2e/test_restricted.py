@@ -114,7 +114,7 @@ class Restricted(TestCase):
 
     def test_a_memory_cgroup_that_is_nearly_full(self):
         """The program uses 16 MiB, and each of up to three replicas could use as much again."""
-        for limit_mib, mode in ((256, "shadow"), (24, "burst")):
+        for limit_mib, mode in ((256, "shadow"), (24, "live")):
             with self.subTest(limit_mib=limit_mib):
                 group = self.make_memory_cgroup(limit_mib << 20)
                 target, tag = self.start(
@@ -148,7 +148,7 @@ class Restricted(TestCase):
 
 
 class Bursts(TestCase):
-    def in_bursts(self, *options, threads="1", rounds=300, mib="4", is_enough):
+    def in_live_samples(self, *options, threads="1", rounds=300, mib="4", is_enough):
         """Returns a profile of a program that notices harm."""
         done, profile = self.profile_until(
             is_enough, lambda factor: (victim("checksum"), threads, str(rounds * factor), mib),

@@ -37,8 +37,8 @@ class Special(TestCase):
 
     def check_in_both_modes(self, kind, options=()):
         """Returns the profile of the shadow samples."""
-        with self.subTest(mode="burst"):
-            self.check(kind, options=["--mode=burst", *options])
+        with self.subTest(mode="live"):
+            self.check(kind, options=["--mode=live", *options])
         return self.check(kind, options=options)
 
 

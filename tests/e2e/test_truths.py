@@ -493,7 +493,7 @@ class Values(Truth):
 
 
 # Allows enough time for whole samples on most machines.
-IN_BURSTS = ("--burst=50ms/100ms", "--sample-size=1M")
+IN_LIVE_SAMPLES = ("--live-timing=50ms/100ms", "--sample-size=1M")
 
 
 class EdgesInBursts(Edges):
@@ -509,7 +509,7 @@ class PathsInBursts(Paths):
 
 
 class ValuesInBursts(Values):
-    options = IN_BURSTS
+    options = IN_LIVE_SAMPLES
     least = 1_000  # how many a stop has time for depends on the machine
 
 

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """includes.py [SRC]: whether the files under src/ include each other in one direction.
 
-Stages are listed from low to high level: a file includes files of its own stage and of earlier
-ones. Within a stage, a header and the .cc file of the same name count as one file, and no two files
-include each other, neither directly nor through others. The same holds for folders. Folders of
-profile kinds are the exception: a kind has both its record, which `profile.h` lists, and the
-collector of the record. No folder has more files than a reader can look over. Unit tests do not
-count, because nobody includes them. Exits with 1 and one line for each finding.
+Stages are listed from what knows nothing to what knows all: a file includes files of its own stage
+and of those before it. Within all stages, a header and the .cc file of the same name are one file,
+and no two files need each other, neither directly nor through others. The same holds for folders.
+Folders of profile kinds are the exception: a kind has both its record, which `profile.h` lists, and
+what collects the record. No folder has more files than a reader can look over. Unit tests stand
+outside: nobody includes them.
+
+Pages agree with the tree: the table of docs/architecture.md has one row for each stage, and files
+and folders exist that the pages in src/ name in backticks. Exits with 1 and one line a finding.
 """
 
 import collections
@@ -18,7 +21,12 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 STAGES = ("pch", "base", "syscalls", "ptrace", "decoder", "probe", "emu", "guest_kernel", "profile",
           "report", "shadow", "session", "cli")
 KINDS = "profile/kinds"
-MOST_FILES = 34  # in one folder, without tests
+MOST_FILES = 34  # of one folder, without tests
+TABLE = "docs/architecture.md"
+WITHOUT_ROW = ("pch",)  # precompiled headers, no stage of their own
+ROW = re.compile(r"^\| `src/([^`/]+)/` \|", re.MULTILINE)
+# In backticks: a folder, a path, or a file of code without its folder.
+NAMED = re.compile(r"`(\w[\w.-]*(?:/[\w.-]+)*(?:/|\.(?:h|cc|md))|\w[\w.-]*(?:/[\w.-]+)+)`")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
@@ -31,12 +39,12 @@ def folder_of(name):
 
 
 def file_of(name):
-    """Returns the common name of a header and its .cc file."""
+    """A header and its .cc are one file."""
     return re.sub(r"\.(h|cc)$", "", name)
 
 
 def includes_of(source):
-    """Returns {name: names of files under `source` that it includes}."""
+    """{name: names of files under `source` that it includes}"""
     names = [str(path.relative_to(source)) for path in sorted(source.rglob("*"))
              if path.suffix in (".h", ".cc") and not path.name.endswith("_test.cc")]
     return {name: {found for found in INCLUDE.findall((source / name).read_text())
@@ -78,7 +86,7 @@ def full_folders(includes):
 
 
 def circles(needs, what):
-    """Yields each circle of files or folders that need each other."""
+    """What needs itself through others, one circle each time."""
     done = set()
 
     def search(start):

@@ -24,6 +24,8 @@ struct OptionRow {
 
     // "-o,--output" for an option, "PROFILE" for an argument.
     std::string names;
+    // The name that an option had in an earlier version, which is still accepted.
+    std::string old_name{};
     // The value's name in the help: "FILE", or "[=WHEN]" if the value may be left out. Empty for
     // flags and arguments.
     std::string value{};

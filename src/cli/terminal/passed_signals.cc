@@ -17,7 +17,7 @@ namespace {
 // How long hand_on() waits for the tracer to get the same signal, in case it was sent to the whole
 // group, and how often it looks. On a busy machine the tracer may have dequeued the signal but not
 // reached its handler: the signal is then neither pending nor counted.
-constexpr int longest_group_wait_ms = 100, group_look_ms = 5;
+constexpr int longest_group_wait_ms = 100, group_observation_ms = 5;
 
 // Equals PassedSignals::counted_. Handlers can only use globals.
 std::array<std::atomic<std::uint32_t>, 65>* counts_of_handler = nullptr;
