@@ -31,9 +31,9 @@ class CommandLines {
 
 // The state of the run in which a command is obeyed.
 struct ControlledRun {
-    ProfileKinds collected;               // since the run began
+    ProfileKinds collected;              // since the run began
     std::optional<BurstOptions> bursts;  // bursts of samples at the moment, if they have any
-    bool has_phases = false;              // --dump-every was given
+    bool has_phases = false;             // --dump-every was given
 };
 
 // Parses a line. Returns nullopt if the line only wants an answer (`ping`). A dump command has no
