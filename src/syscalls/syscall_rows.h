@@ -2,7 +2,22 @@
 // part through syscall_facts.h and guest_kernel/calls/syscall_table.h.
 #pragma once
 
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysinfo.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <sys/types.h>
+#include <sys/utsname.h>
+#include <time.h>
+
 #include <cerrno>
+#include <cstdint>
 
 #include "syscalls/handlers.h"
 #include "syscalls/syscall_facts.h"
@@ -46,6 +61,14 @@ using enum SyscallClass;
 using Shows = StopUse::Shows;
 using AccessKind = MemoryAccess::Kind;
 
+// The kernel's structures that the C library lays out otherwise.
+struct KernelSigaction {
+    std::uint64_t handler, flags, restorer, mask;
+};
+using KernelSigset = std::uint64_t;
+// No request of fcntl(2) writes more.
+inline constexpr std::uint16_t max_fcntl_bytes = 64;
+
 // Memory that a call uses. `pointer` is the number of an argument.
 inline constexpr MemoryUse anything = {};
 inline constexpr MemoryUse no_memory = {.is_known = true};
@@ -64,17 +87,27 @@ constexpr MemoryUse layout(Accesses... accesses) {
 constexpr MemoryAccess writes(std::uint8_t pointer, std::uint16_t bytes) {
     return {AccessKind::fixed, pointer, 0, bytes};
 }
+template <typename Type>
+constexpr MemoryAccess writes(std::uint8_t pointer) {
+    return writes(pointer, sizeof(Type));
+}
 constexpr MemoryAccess result(std::uint8_t pointer, std::uint16_t each_bytes = 1) {
     return {AccessKind::result, pointer, 0, each_bytes};
+}
+template <typename Type>
+constexpr MemoryAccess result_of(std::uint8_t pointer) {
+    return result(pointer, sizeof(Type));
 }
 constexpr MemoryAccess result_within(std::uint8_t pointer, std::uint8_t most) {
     return {AccessKind::result, pointer, most, 1};
 }
-constexpr MemoryAccess array(std::uint8_t pointer, std::uint8_t count, std::uint16_t each_bytes) {
-    return {AccessKind::array, pointer, count, each_bytes};
+template <typename Type>
+constexpr MemoryAccess array(std::uint8_t pointer, std::uint8_t count) {
+    return {AccessKind::array, pointer, count, sizeof(Type)};
 }
-constexpr MemoryAccess in_out(std::uint8_t pointer, std::uint8_t count, std::uint16_t each_bytes) {
-    return {AccessKind::in_out, pointer, count, each_bytes};
+template <typename Type>
+constexpr MemoryAccess in_out(std::uint8_t pointer, std::uint8_t count) {
+    return {AccessKind::in_out, pointer, count, sizeof(Type)};
 }
 constexpr MemoryAccess placed(std::uint8_t size) {
     return {AccessKind::placed, 0, size, 1};
@@ -134,21 +167,21 @@ inline constexpr SyscallRow rows[] = {
      no_memory, not_recorded, shows(Shows::never)},
     {3, "close", benign, sys_close, "the sample's descriptor table", no_memory},
     {4, "stat", benign, sys_stat, "size and times as the sample changed them",
-     uses(writes(1, 144))},
+     uses(writes<struct stat>(1))},
     {5, "fstat", benign, sys_fstat, "size and times as the sample changed them",
-     uses(writes(1, 144))},
-    {6, "lstat", benign, sys_lstat, "as stat, links not followed", uses(writes(1, 144))},
+     uses(writes<struct stat>(1))},
+    {6, "lstat", benign, sys_lstat, "as stat, links not followed", uses(writes<struct stat>(1))},
     {7, "poll", input, sys_poll, "as recorded; else files and output are ready",
-     uses(in_out(0, 1, 8)), recorded_with_timeout(0b11, 2), shows(Shows::never)},
+     uses(in_out<pollfd>(0, 1)), recorded_with_timeout(0b11, 2), shows(Shows::never)},
     {8, "lseek", misc, sys_lseek, "the virtual offset", no_memory},
     {9, "mmap", misc, sys_mmap, "private to the sample; files filled from the environment",
-     layout(array(0, 1, 1), placed(1))},
+     layout(array<char>(0, 1), placed(1))},
     {10, "mprotect", misc, sys_mprotect, "the sample's address space", layout()},
-    {11, "munmap", benign, sys_munmap, "the sample's address space", layout(array(0, 1, 1))},
+    {11, "munmap", benign, sys_munmap, "the sample's address space", layout(array<char>(0, 1))},
     {12, "brk", benign, sys_brk, "the sample's heap", layout()},
     {13, "rt_sigaction", misc, sys_rt_sigaction, "virtual; a handler set earlier is not known",
-     uses(writes(2, 32))},
-    {14, "rt_sigprocmask", misc, sys_rt_sigprocmask, "virtual mask", uses(writes(2, 8))},
+     uses(writes<KernelSigaction>(2))},
+    {14, "rt_sigprocmask", misc, sys_rt_sigprocmask, "virtual mask", uses(writes<KernelSigset>(2))},
     {15, "rt_sigreturn", unsafe, nullptr, "the signal frame's registers are not restored",
      no_memory},
     {16, "ioctl", misc, sys_ioctl, "terminals' settings, descriptor flags; others end the sample",
@@ -159,15 +192,17 @@ inline constexpr SyscallRow rows[] = {
      uses(vectors(1, 2)), recorded(0b111, by_descriptor), eintr()},
     {20, "writev", output, sys_writev, "as write", no_memory, not_recorded, eintr()},
     {21, "access", benign, sys_access, "mode bits against the process's ids", no_memory},
-    {22, "pipe", unsafe, nullptr, "makes a channel to other threads", uses(writes(0, 8))},
+    {22, "pipe", unsafe, nullptr, "makes a channel to other threads", uses(writes<int[2]>(0))},
     {23, "select", input, sys_select, "as poll",
-     uses(set(1), set(2), set(3), writes(4, 16)), recorded(0b11111), eintr(Shows::in_timeout_4)},
+     uses(set(1), set(2), set(3), writes<timeval>(4)),
+     recorded(0b11111), eintr(Shows::in_timeout_4)},
     {24, "sched_yield", benign, sys_sched_yield, "other threads of the sample go first", no_memory},
-    {25, "mremap", misc, sys_mremap, "the sample's address space", layout(array(0, 1, 1), placed(2))},
+    {25, "mremap", misc, sys_mremap, "the sample's address space",
+     layout(array<char>(0, 1), placed(2))},
     {26, "msync", output, sys_swallow, "the sample's mappings reach no file", no_memory},
     {27, "mincore", unsafe, nullptr, "residency is not in the snapshot"},
     {28, "madvise", misc, sys_madvise, "MADV_DONTNEED zeroes private anonymous memory",
-     layout(array(0, 1, 1))},
+     layout(array<char>(0, 1))},
     {29, "shmget", unsafe, nullptr, "shared memory of other processes"},
     {30, "shmat", unsafe, nullptr, "shared memory of other processes"},
     {31, "shmctl", unsafe, nullptr, "shared memory of other processes"},
@@ -176,13 +211,15 @@ inline constexpr SyscallRow rows[] = {
     {34, "pause", misc, sys_wait, "the thread would wait",
      no_memory, not_recorded, shows(Shows::never)},
     {35, "nanosleep", misc, sys_nanosleep, "the thread would wait",
-     uses(writes(1, 16)), not_recorded, shows(Shows::in_rest_1)},
-    {36, "getitimer", unsafe, nullptr, "timers are not in the snapshot", uses(writes(1, 32))},
+     uses(writes<timespec>(1)), not_recorded, shows(Shows::in_rest_1)},
+    {36, "getitimer", unsafe, nullptr, "timers are not in the snapshot",
+     uses(writes<itimerval>(1))},
     {37, "alarm", output, sys_swallow, "no signal arrives in a sample", no_memory},
-    {38, "setitimer", output, sys_setitimer, "no signal arrives in a sample", uses(writes(2, 32))},
+    {38, "setitimer", output, sys_setitimer, "no signal arrives in a sample",
+     uses(writes<itimerval>(2))},
     {39, "getpid", benign, sys_getpid, "snapshot", no_memory},
     {40, "sendfile", output, sys_sendfile, "reads a regular file, output swallowed",
-     uses(writes(2, 8))},
+     uses(writes<off_t>(2))},
     {41, "socket", unsafe, nullptr, "makes a connection to others", no_memory},
     {42, "connect", unsafe, nullptr, "makes a connection to others",
      no_memory, not_recorded, eintr()},
@@ -202,7 +239,7 @@ inline constexpr SyscallRow rows[] = {
      uses(address(1, 2)), recorded(0b111)},
     {52, "getpeername", input, sys_socket_state, "as recorded",
      uses(address(1, 2)), recorded(0b111)},
-    {53, "socketpair", unsafe, nullptr, "makes a connection to others", uses(writes(3, 8))},
+    {53, "socketpair", unsafe, nullptr, "makes a connection to others", uses(writes<int[2]>(3))},
     {54, "setsockopt", output, sys_socket_output, "success assumed", no_memory},
     {55, "getsockopt", input, sys_socket_state, "as recorded",
      uses_at_least(address(3, 4)), recorded(0b11111)},
@@ -212,9 +249,9 @@ inline constexpr SyscallRow rows[] = {
     {59, "execve", unsafe, nullptr, "replaces the program"},
     {60, "exit", misc, sys_exit, "the thread ends"},
     {61, "wait4", misc, sys_wait, "the thread would wait for a child",
-     uses(writes(1, 4), writes(3, 144)), not_recorded, shows(Shows::never)},
+     uses(writes<int>(1), writes<rusage>(3)), not_recorded, shows(Shows::never)},
     {62, "kill", unsafe, nullptr, "signals a process", no_memory},
-    {63, "uname", benign, sys_uname, "snapshot", uses(writes(0, 390))},
+    {63, "uname", benign, sys_uname, "snapshot", uses(writes<utsname>(0))},
     {64, "semget", unsafe, nullptr, "semaphores of other processes"},
     {65, "semop", unsafe, nullptr, "semaphores of other processes",
      anything, not_recorded, eintr()},
@@ -227,7 +264,7 @@ inline constexpr SyscallRow rows[] = {
      anything, not_recorded, shows(Shows::never)},
     {71, "msgctl", unsafe, nullptr, "queues of other processes"},
     {72, "fcntl", misc, sys_fcntl, "descriptor and status flags; locks are assumed to succeed",
-     uses(writes(2, 64)), not_recorded, shows(Shows::never)},
+     uses(writes(2, max_fcntl_bytes)), not_recorded, shows(Shows::never)},
     {73, "flock", output, sys_descriptor_output, "success assumed",
      no_memory, not_recorded, shows(Shows::never)},
     {74, "fsync", output, sys_fsync, "success assumed", no_memory},
@@ -257,13 +294,13 @@ inline constexpr SyscallRow rows[] = {
     {94, "lchown", output, sys_path_output, "success assumed", no_memory},
     {95, "umask", misc, sys_umask, "virtual mask", no_memory},
     {96, "gettimeofday", benign, sys_gettimeofday, "snapshot and the time passed in the sample",
-     uses(writes(0, 16), writes(1, 8))},
-    {97, "getrlimit", benign, sys_getrlimit, "snapshot", uses(writes(1, 16))},
+     uses(writes<timeval>(0), writes<struct timezone>(1))},
+    {97, "getrlimit", benign, sys_getrlimit, "snapshot", uses(writes<rlimit>(1))},
     {98, "getrusage", benign, sys_getrusage, "snapshot and the time passed in the sample",
-     uses(writes(1, 144))},
-    {99, "sysinfo", benign, sys_sysinfo, "snapshot", uses(writes(0, 112))},
+     uses(writes<rusage>(1))},
+    {99, "sysinfo", benign, sys_sysinfo, "snapshot", uses(writes<struct sysinfo>(0))},
     {100, "times", benign, sys_times, "snapshot and the time passed in the sample",
-     uses(writes(0, 32))},
+     uses(writes<tms>(0))},
     {101, "ptrace", unsafe, nullptr, "acts on another process"},
     {102, "getuid", benign, sys_getuid, "snapshot", no_memory},
     {103, "syslog", unsafe, nullptr, "the kernel's log"},
@@ -278,41 +315,43 @@ inline constexpr SyscallRow rows[] = {
     {112, "setsid", unsafe, nullptr, "moves a process between sessions", no_memory},
     {113, "setreuid", unsafe, nullptr, "changes who the process is", no_memory},
     {114, "setregid", unsafe, nullptr, "changes who the process is", no_memory},
-    {115, "getgroups", benign, sys_getgroups, "snapshot", uses(array(1, 0, 4))},
+    {115, "getgroups", benign, sys_getgroups, "snapshot", uses(array<gid_t>(1, 0))},
     {116, "setgroups", unsafe, nullptr, "changes who the process is", no_memory},
     {117, "setresuid", unsafe, nullptr, "changes who the process is", no_memory},
     {118, "getresuid", benign, sys_getresuid, "snapshot",
-     uses(writes(0, 4), writes(1, 4), writes(2, 4))},
+     uses(writes<uid_t>(0), writes<uid_t>(1), writes<uid_t>(2))},
     {119, "setresgid", unsafe, nullptr, "changes who the process is", no_memory},
     {120, "getresgid", benign, sys_getresgid, "snapshot",
-     uses(writes(0, 4), writes(1, 4), writes(2, 4))},
+     uses(writes<gid_t>(0), writes<gid_t>(1), writes<gid_t>(2))},
     {121, "getpgid", benign, sys_getpgid, "snapshot, of itself only", no_memory},
     {122, "setfsuid", unsafe, nullptr, "changes who the process is", no_memory},
     {123, "setfsgid", unsafe, nullptr, "changes who the process is", no_memory},
     {124, "getsid", benign, sys_getsid, "snapshot, of itself only", no_memory},
     {125, "capget", unsafe, nullptr, "capabilities are not in the snapshot"},
     {126, "capset", unsafe, nullptr, "changes what the process may do"},
-    {127, "rt_sigpending", benign, sys_rt_sigpending, "snapshot", uses(writes(0, 8))},
+    {127, "rt_sigpending", benign, sys_rt_sigpending, "snapshot", uses(writes<KernelSigset>(0))},
     {128, "rt_sigtimedwait", misc, sys_wait, "the thread would wait for a signal",
      anything, not_recorded, eintr_after(timespec_pointer, 2, -EAGAIN)},
     {129, "rt_sigqueueinfo", unsafe, nullptr, "signals a process"},
     {130, "rt_sigsuspend", misc, sys_wait, "the thread would wait for a signal",
      no_memory, not_recorded, shows(Shows::never)},
     {131, "sigaltstack", misc, sys_sigaltstack, "virtual; a stack set earlier is not known",
-     uses(writes(1, 24))},
+     uses(writes<stack_t>(1))},
     {132, "utime", output, sys_path_output, "success assumed", no_memory},
     {133, "mknod", unsafe, nullptr, "makes a device or pipe", no_memory},
     {134, "uselib", unsafe, nullptr, "loads a library"},
     {135, "personality", unsafe, nullptr, "personality is not in the snapshot"},
     {136, "ustat", unsafe, nullptr, "file system statistics are not taken"},
-    {137, "statfs", unsafe, nullptr, "file system statistics are not taken", uses(writes(1, 120))},
-    {138, "fstatfs", unsafe, nullptr, "file system statistics are not taken", uses(writes(1, 120))},
+    {137, "statfs", unsafe, nullptr, "file system statistics are not taken",
+     uses(writes<struct statfs>(1))},
+    {138, "fstatfs", unsafe, nullptr, "file system statistics are not taken",
+     uses(writes<struct statfs>(1))},
     {139, "sysfs", unsafe, nullptr, "file system types are not taken"},
     {140, "getpriority", benign, sys_getpriority, "snapshot, of itself only", no_memory},
     {141, "setpriority", output, sys_swallow, "success assumed", no_memory},
     {142, "sched_setparam", output, sys_swallow, "success assumed", no_memory},
     {143, "sched_getparam", benign, sys_sched_getparam, "snapshot, of itself only",
-     uses(writes(1, 4))},
+     uses(writes<sched_param>(1))},
     {144, "sched_setscheduler", output, sys_swallow, "success assumed", no_memory},
     {145, "sched_getscheduler", benign, sys_sched_getscheduler, "snapshot, of itself only",
      no_memory},
@@ -321,7 +360,7 @@ inline constexpr SyscallRow rows[] = {
     {147, "sched_get_priority_min", benign, sys_sched_get_priority_min, "a constant of the policy",
      no_memory},
     {148, "sched_rr_get_interval", unsafe, nullptr, "scheduler state is not in the snapshot",
-     uses(writes(1, 16))},
+     uses(writes<timespec>(1))},
     {149, "mlock", output, sys_swallow, "success assumed", no_memory},
     {150, "munlock", output, sys_swallow, "success assumed", no_memory},
     {151, "mlockall", output, sys_swallow, "success assumed", no_memory},
@@ -332,7 +371,7 @@ inline constexpr SyscallRow rows[] = {
     {156, "_sysctl", benign, sys_no_such_call, "removed from Linux"},
     {157, "prctl", misc, sys_prctl, "names and a few attributes"},
     {158, "arch_prctl", misc, sys_arch_prctl, "FS and GS base in the sample's registers",
-     layout(writes(1, 8))},
+     layout(writes<std::uint64_t>(1))},
     {159, "adjtimex", unsafe, nullptr, "the system's clock"},
     {160, "setrlimit", misc, sys_setrlimit, "virtual limits, but for the stack", no_memory},
     {161, "chroot", unsafe, nullptr, "changes how paths resolve"},
@@ -376,9 +415,9 @@ inline constexpr SyscallRow rows[] = {
     {199, "fremovexattr", output, sys_descriptor_output, "success assumed", no_memory},
     {200, "tkill", unsafe, nullptr, "signals a thread"},
     {201, "time", benign, sys_time, "snapshot and the time passed in the sample",
-     uses(writes(0, 8))},
+     uses(writes<time_t>(0))},
     {202, "futex", misc, sys_futex, "among the threads of the sample",
-     uses(writes(0, 4), writes(4, 4)), not_recorded, shows(Shows::in_other_futexes)},
+     uses(writes<int>(0), writes<int>(4)), not_recorded, shows(Shows::in_other_futexes)},
     {203, "sched_setaffinity", output, sys_swallow, "success assumed", no_memory},
     {204, "sched_getaffinity", benign, sys_sched_getaffinity, "snapshot, of itself only",
      uses(result(2))},
@@ -404,20 +443,24 @@ inline constexpr SyscallRow rows[] = {
     {220, "semtimedop", unsafe, nullptr, "semaphores of other processes",
      anything, not_recorded, eintr_after(timespec_pointer, 3, -EAGAIN)},
     {221, "fadvise64", benign, sys_descriptor_output, "a hint", no_memory},
-    {222, "timer_create", unsafe, nullptr, "timers are not in the snapshot", uses(writes(2, 8))},
-    {223, "timer_settime", unsafe, nullptr, "timers are not in the snapshot", uses(writes(3, 32))},
-    {224, "timer_gettime", unsafe, nullptr, "timers are not in the snapshot", uses(writes(1, 32))},
+    {222, "timer_create", unsafe, nullptr, "timers are not in the snapshot",
+     uses(writes<timer_t>(2))},
+    {223, "timer_settime", unsafe, nullptr, "timers are not in the snapshot",
+     uses(writes<itimerspec>(3))},
+    {224, "timer_gettime", unsafe, nullptr, "timers are not in the snapshot",
+     uses(writes<itimerspec>(1))},
     {225, "timer_getoverrun", unsafe, nullptr, "timers are not in the snapshot", no_memory},
     {226, "timer_delete", unsafe, nullptr, "timers are not in the snapshot", no_memory},
     {227, "clock_settime", unsafe, nullptr, "the system's clock"},
     {228, "clock_gettime", benign, sys_clock_gettime, "snapshot and the time passed in the sample",
-     uses(writes(1, 16))},
-    {229, "clock_getres", benign, sys_clock_getres, "constants", uses(writes(1, 16))},
+     uses(writes<timespec>(1))},
+    {229, "clock_getres", benign, sys_clock_getres, "constants", uses(writes<timespec>(1))},
     {230, "clock_nanosleep", misc, sys_clock_nanosleep, "the thread would wait",
-     uses(writes(3, 16)), not_recorded, shows(Shows::in_rest_3)},
+     uses(writes<timespec>(3)), not_recorded, shows(Shows::in_rest_3)},
     {231, "exit_group", misc, sys_exit_group, "the program ends", no_memory},
     {232, "epoll_wait", input, sys_wait_for_input, "as recorded",
-     uses(result(1, 12)), recorded_with_timeout(0b111, 3), eintr_after(milliseconds, 3, 0)},
+     uses(result_of<epoll_event>(1)), recorded_with_timeout(0b111, 3),
+     eintr_after(milliseconds, 3, 0)},
     {233, "epoll_ctl", output, sys_epoll_ctl, "success assumed", no_memory},
     {234, "tgkill", unsafe, nullptr, "signals a thread", no_memory},
     {235, "utimes", output, sys_path_output, "success assumed", no_memory},
@@ -452,7 +495,7 @@ inline constexpr SyscallRow rows[] = {
     {260, "fchownat", output, sys_path_output_at, "success assumed", no_memory},
     {261, "futimesat", output, sys_path_output_at, "success assumed", no_memory},
     {262, "newfstatat", benign, sys_newfstatat, "size and times as the sample changed them",
-     uses(writes(2, 144))},
+     uses(writes<struct stat>(2))},
     {263, "unlinkat", output, sys_unlinkat, "names change for this sample only", no_memory},
     {264, "renameat", output, sys_renameat, "names change for this sample only", no_memory},
     {265, "linkat", output, sys_linkat, "names change for this sample only", no_memory},
@@ -461,9 +504,10 @@ inline constexpr SyscallRow rows[] = {
     {268, "fchmodat", output, sys_path_output_at, "success assumed", no_memory},
     {269, "faccessat", benign, sys_faccessat, "mode bits against the process's ids", no_memory},
     {270, "pselect6", input, sys_select, "as poll",
-     uses(set(1), set(2), set(3), writes(4, 16)), recorded(0b111111), eintr(Shows::in_timeout_4)},
+     uses(set(1), set(2), set(3), writes<timespec>(4)),
+     recorded(0b111111), eintr(Shows::in_timeout_4)},
     {271, "ppoll", input, sys_ppoll, "as poll",
-     uses(in_out(0, 1, 8), writes(2, 16)), recorded(0b1111), eintr(Shows::in_timeout_2)},
+     uses(in_out<pollfd>(0, 1), writes<timespec>(2)), recorded(0b1111), eintr(Shows::in_timeout_2)},
     {272, "unshare", unsafe, nullptr, "changes namespaces"},
     {273, "set_robust_list", misc, sys_set_robust_list, "acts at the thread's end only", no_memory},
     {274, "get_robust_list", unsafe, nullptr, "the list's head is not in the snapshot"},
@@ -474,30 +518,32 @@ inline constexpr SyscallRow rows[] = {
     {279, "move_pages", unsafe, nullptr, "moves memory between nodes"},
     {280, "utimensat", output, sys_utimensat, "success assumed", no_memory},
     {281, "epoll_pwait", input, sys_wait_for_input, "as recorded",
-     uses(result(1, 12)), recorded_with_timeout(0b10111, 3), eintr_after(milliseconds, 3, 0)},
+     uses(result_of<epoll_event>(1)), recorded_with_timeout(0b10111, 3),
+     eintr_after(milliseconds, 3, 0)},
     {282, "signalfd", unsafe, nullptr, "signals as input", no_memory},
     {283, "timerfd_create", unsafe, nullptr, "timers as input", no_memory},
     {284, "eventfd", unsafe, nullptr, "a counter shared with other threads", no_memory},
     {285, "fallocate", output, sys_fallocate, "the file grows for this sample only", no_memory},
-    {286, "timerfd_settime", unsafe, nullptr, "timers as input", uses(writes(3, 32))},
-    {287, "timerfd_gettime", unsafe, nullptr, "timers as input", uses(writes(1, 32))},
+    {286, "timerfd_settime", unsafe, nullptr, "timers as input", uses(writes<itimerspec>(3))},
+    {287, "timerfd_gettime", unsafe, nullptr, "timers as input", uses(writes<itimerspec>(1))},
     {288, "accept4", input, sys_accept, "as recorded",
      uses(address(1, 2)), recorded(0b1111), eintr(), makes_descriptor},
     {289, "signalfd4", unsafe, nullptr, "signals as input", no_memory},
     {290, "eventfd2", unsafe, nullptr, "a counter shared with other threads", no_memory},
     {291, "epoll_create1", unsafe, nullptr, "waits for descriptors", no_memory},
     {292, "dup3", misc, sys_dup3, "shares the virtual offset", no_memory},
-    {293, "pipe2", unsafe, nullptr, "makes a channel to other threads", uses(writes(0, 8))},
+    {293, "pipe2", unsafe, nullptr, "makes a channel to other threads", uses(writes<int[2]>(0))},
     {294, "inotify_init1", unsafe, nullptr, "watches files", no_memory},
     {295, "preadv", input, sys_preadv, "as pread64", uses(vectors(1, 2))},
     {296, "pwritev", output, sys_pwritev, "as pwrite64", no_memory},
     {297, "rt_tgsigqueueinfo", unsafe, nullptr, "signals a thread"},
     {298, "perf_event_open", unsafe, nullptr, "hardware counters"},
     {299, "recvmmsg", input, sys_receive, "as recorded",
-     uses(messages(1, 2), writes(4, 16)), recorded(0b11111), eintr()},
+     uses(messages(1, 2), writes<timespec>(4)), recorded(0b11111), eintr()},
     {300, "fanotify_init", unsafe, nullptr, "watches files"},
     {301, "fanotify_mark", unsafe, nullptr, "watches files"},
-    {302, "prlimit64", misc, sys_prlimit64, "virtual limits, of itself only", uses(writes(3, 16))},
+    {302, "prlimit64", misc, sys_prlimit64, "virtual limits, of itself only",
+     uses(writes<rlimit>(3))},
     {303, "name_to_handle_at", unsafe, nullptr, "file handles"},
     {304, "open_by_handle_at", unsafe, nullptr, "file handles"},
     {305, "clock_adjtime", unsafe, nullptr, "the system's clock"},
@@ -505,7 +551,7 @@ inline constexpr SyscallRow rows[] = {
     {307, "sendmmsg", output, sys_sendmmsg, "swallowed, success assumed",
      anything, not_recorded, eintr()},
     {308, "setns", unsafe, nullptr, "changes namespaces"},
-    {309, "getcpu", benign, sys_getcpu, "snapshot", uses(writes(0, 4), writes(1, 4))},
+    {309, "getcpu", benign, sys_getcpu, "snapshot", uses(writes<unsigned>(0), writes<unsigned>(1))},
     {310, "process_vm_readv", unsafe, nullptr, "acts on another process"},
     {311, "process_vm_writev", unsafe, nullptr, "acts on another process"},
     {312, "kcmp", unsafe, nullptr, "looks at another process"},
@@ -524,7 +570,7 @@ inline constexpr SyscallRow rows[] = {
     {324, "membarrier", misc, sys_membarrier, "threads are emulated one at a time"},
     {325, "mlock2", output, sys_swallow, "success assumed", no_memory},
     {326, "copy_file_range", output, sys_copy_file_range, "as sendfile",
-     uses(writes(1, 8), writes(3, 8))},
+     uses(writes<off_t>(1), writes<off_t>(3))},
     {327, "preadv2", input, sys_preadv2, "as pread64",
      uses(vectors(1, 2)), recorded(0b111111, by_descriptor)},
     {328, "pwritev2", output, sys_pwritev2, "as pwrite64", no_memory},
@@ -532,10 +578,10 @@ inline constexpr SyscallRow rows[] = {
     {330, "pkey_alloc", unsafe, nullptr, "protection keys"},
     {331, "pkey_free", unsafe, nullptr, "protection keys"},
     {332, "statx", benign, sys_statx, "size and times as the sample changed them",
-     uses(writes(4, 256))},
+     uses(writes<struct statx>(4))},
     {333, "io_pgetevents", unsafe, nullptr, "asynchronous input and output",
      anything, not_recorded, eintr_after(timespec_pointer, 4, 0)},
-    {334, "rseq", misc, sys_rseq, "registration in the sample", uses(array(0, 1, 1))},
+    {334, "rseq", misc, sys_rseq, "registration in the sample", uses(array<char>(0, 1))},
     {335, "uretprobe", unsafe, nullptr, "of the kernel's own trampolines"},
     {336, "uprobe", unsafe, nullptr, "of the kernel's own trampolines"},
     {424, "pidfd_send_signal", unsafe, nullptr, "signals a process"},
@@ -557,7 +603,7 @@ inline constexpr SyscallRow rows[] = {
     {439, "faccessat2", benign, sys_faccessat2, "mode bits against the process's ids", no_memory},
     {440, "process_madvise", unsafe, nullptr, "acts on another process"},
     {441, "epoll_pwait2", input, sys_wait_for_input, "as recorded",
-     uses(result(1, 12)), recorded(0b11111), eintr_after(timespec_pointer, 3, 0)},
+     uses(result_of<epoll_event>(1)), recorded(0b11111), eintr_after(timespec_pointer, 3, 0)},
     {442, "mount_setattr", unsafe, nullptr, "changes mounts"},
     {443, "quotactl_fd", unsafe, nullptr, "changes quotas"},
     {444, "landlock_create_ruleset", unsafe, nullptr, "changes what the process may do"},

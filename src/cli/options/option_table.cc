@@ -19,6 +19,11 @@ using Rows = std::vector<OptionRow>;
 using Kept = std::optional<std::string>;
 
 constexpr double default_converged_percent = 5;
+constexpr double max_value_callers = 8;
+constexpr Nanoseconds min_sample_time = 50us, max_sample_time = 100ms;
+constexpr Nanoseconds min_live_stop = 100us, max_live_stop = 100ms;
+constexpr Nanoseconds min_dump_interval = 100ms;
+constexpr std::uint64_t min_sample_size = 1000;
 
 Error must_be(string_view what) {
     return {ErrorCode::usage, 0, fmt::format("must be {}", what)};
@@ -26,6 +31,11 @@ Error must_be(string_view what) {
 
 std::string microseconds(Nanoseconds time) {
     return fmt::format("{}us", time.count() / 1000);
+}
+
+// As users type it: "300us", "3ms".
+std::string typed(Nanoseconds time) {
+    return time % 1ms == 0ns ? fmt::format("{}ms", time / 1ms) : fmt::format("{}us", time / 1us);
 }
 
 // Returns a setter that assigns the result of `parse`.
@@ -84,7 +94,7 @@ Result<void> set_stream_heat(RunRequest& request, string_view value) {
 }
 
 Result<void> set_sample_size(RunOptions& options, string_view value) {
-    TRY_ASSIGN(options.sample_size, parse_count(value, 1000));
+    TRY_ASSIGN(options.sample_size, parse_count(value, min_sample_size));
     options.sample_size_is_asked_for = true;
     return {};
 }
@@ -94,7 +104,9 @@ Result<void> set_sample_time(RunOptions& options, string_view value) {
     options.sample_time_is_asked_for = value != "auto";
     if (value == "auto") return {};
     TRY_ASSIGN(const auto time, parse_duration(value));
-    if (time < 50us || time > 100ms) return must_be("a time from 50us to 100ms, or auto");
+    if (time < min_sample_time || time > max_sample_time)
+        return must_be(fmt::format("a time from {} to {}, or auto", typed(min_sample_time),
+                                   typed(max_sample_time)));
     options.sample_time = time;
     return {};
 }
@@ -102,11 +114,12 @@ Result<void> set_sample_time(RunOptions& options, string_view value) {
 Result<void> set_live_timing(RunOptions& options, string_view value) {
     TRY_ASSIGN(const auto pair, parse_duration_pair(value));
     const LiveTiming timing{pair.first, pair.second};
-    if (timing.longest_stop < 100us || timing.longest_stop > 100ms ||
+    if (timing.longest_stop < min_live_stop || timing.longest_stop > max_live_stop ||
         timing.period < 2 * timing.longest_stop)
-        return must_be(
-            "the longest stop, from 100us to 100ms, a slash, and the average time from one sample "
-            "to the next, at least twice as long: 2ms/1s");
+        return must_be(fmt::format(
+            "the longest stop, from {} to {}, a slash, and the average time from one sample to the "
+            "next, at least twice as long: 2ms/1s",
+            typed(min_live_stop), typed(max_live_stop)));
     options.live_timing = timing;
     return {};
 }
@@ -126,10 +139,9 @@ Result<void> set_until_converged(RunOptions& options, string_view value) {
 }
 
 Result<void> set_value_callers(RunOptions& options, string_view value) {
-    constexpr double most = 8;
-    const auto number = parse_number(value, 0, most);
+    const auto number = parse_number(value, 0, max_value_callers);
     if (!number || *number != static_cast<double>(static_cast<std::size_t>(*number)))
-        return must_be(fmt::format("a whole number from 0 to {}", most));
+        return must_be(fmt::format("a whole number from 0 to {}", max_value_callers));
     options.value_callers = static_cast<std::size_t>(*number);
     return {};
 }
@@ -170,7 +182,8 @@ Result<void> set_control(RunRequest& request, string_view value) {
 
 Result<void> set_dump_every(RunRequest& request, string_view value) {
     TRY_ASSIGN(const auto interval, parse_duration(value));
-    if (interval < 100ms) return must_be("a time of at least 100ms");
+    if (interval < min_dump_interval)
+        return must_be(fmt::format("a time of at least {}", typed(min_dump_interval)));
     request.dump_every = interval;
     return {};
 }
@@ -209,7 +222,9 @@ Rows profile_options(RunRequest& request) {
          }},
         {.names = "--value-callers",
          .value = "N",
-         .help = "also keep values by this many callers, from the innermost on [1]",
+         .help = fmt::format(
+             "also keep values by this many callers, from the innermost on, up to {} [1]",
+             max_value_callers),
          .set = [&](auto value) { return set_value_callers(options, value); },
          .kept = [&]() -> Kept { return std::to_string(options.value_callers); }},
         {.names = "--probe",
@@ -260,8 +275,13 @@ Rows sampling_options(RunRequest& request) {
          .kept = []() -> Kept { return "emulator"; }},
         {.names = "--sample-time",
          .value = "TIME",
-         .help = "a sample is what the program executes in this time, from 50us to 100ms; auto is "
-                 "300us to 3ms, and longer the more processors idle, but 300us with --load [auto]",
+         .help = fmt::format("a sample is what the program executes in this time, from {} to {}; "
+                             "auto is {} to {}, and longer the more processors idle, but {} with "
+                             "--load [auto]",
+                             typed(min_sample_time), typed(max_sample_time),
+                             typed(RunOptions::shortest_sample_time),
+                             typed(RunOptions::longest_sample_time),
+                             typed(RunOptions::shortest_sample_time)),
          .set = [&](auto value) { return set_sample_time(options, value); },
          .kept = [&]() -> Kept {
              if (!options.sample_time) return std::nullopt;
