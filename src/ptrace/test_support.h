@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "ptrace/proc/proc.h"
+#include "ptrace/process/target.h"
 #include "ptrace/replica/replica.h"
-#include "ptrace/target/target.h"
 #include "ptrace/thread/wait_hub.h"
 
 namespace shadowprof {

@@ -4,7 +4,7 @@
 
 #include "base/quiet_thread.h"
 #include "ptrace/proc/proc.h"
-#include "ptrace/target/launch.h"
+#include "ptrace/process/launch.h"
 #include "session/make_sampler.h"
 #include "shadow/exact/exact_run.h"
 #include "shadow/results/profiling.h"

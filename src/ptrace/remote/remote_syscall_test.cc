@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "ptrace/proc/proc.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "ptrace/test_support.h"
 #include "ptrace/thread/thread_registers.h"
 

@@ -16,9 +16,9 @@
 #include "base/urgency.h"
 #include "ptrace/proc/child_namespaces.h"
 #include "ptrace/proc/proc.h"
+#include "ptrace/process/target.h"
 #include "ptrace/remote/scratch_word.h"
 #include "ptrace/replica/orphan_heir.h"
-#include "ptrace/target/target.h"
 
 namespace shadowprof {
 namespace {

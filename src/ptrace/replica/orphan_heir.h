@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 
 namespace shadowprof {
 

@@ -11,10 +11,10 @@
 #include "base/cpu_state.h"
 #include "base/files/fd.h"
 #include "base/result.h"
+#include "ptrace/process/target.h"
 #include "ptrace/replica/fork_server.h"
 #include "ptrace/replica/owned_process.h"
 #include "ptrace/replica/unforked_memory.h"
-#include "ptrace/target/target.h"
 
 namespace shadowprof {
 

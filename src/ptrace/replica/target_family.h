@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "base/result.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "ptrace/thread/wait_hub.h"
 
 namespace shadowprof {

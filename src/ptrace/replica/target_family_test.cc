@@ -19,8 +19,8 @@
 
 #include "base/files/fd.h"
 #include "ptrace/proc/proc.h"
+#include "ptrace/process/sleep_state.h"
 #include "ptrace/replica/replica.h"
-#include "ptrace/target/sleep_state.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::target_family_test {

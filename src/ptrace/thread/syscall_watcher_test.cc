@@ -8,7 +8,7 @@
 #include <array>
 #include <vector>
 
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "ptrace/test_support.h"
 #include "ptrace/thread/syscall_stop.h"
 

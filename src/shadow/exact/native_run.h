@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "ptrace/target/sleep_state.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/sleep_state.h"
+#include "ptrace/process/target.h"
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/stopped_thread.h"
 #include "shadow/exact/kernel_writes.h"

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/result.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "ptrace/thread/stopped_thread.h"
 
 namespace shadowprof {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "ptrace/target/launch.h"
+#include "ptrace/process/launch.h"
 #include "shadow/exact/exact_run.h"
 
 namespace shadowprof {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "guest_kernel/input/input_calls.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::input_recorder_test {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "ptrace/thread/ptrace_call.h"
 #include "ptrace/thread/stopped_thread.h"
 

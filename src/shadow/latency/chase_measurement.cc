@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "ptrace/proc/proc.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "shadow/latency/load_timer.h"
 #include "shadow/latency/session_processors.h"
 #include "shadow/latency/timer_layout.h"

@@ -13,7 +13,7 @@
 #include "profile/code/module_table.h"
 #include "profile/kinds/latency/load_table.h"
 #include "profile/kinds/probes/probe_totals.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "shadow/latency/session_loads.h"
 #include "shadow/request/probe_request.h"
 #include "shadow/request/run_options.h"

@@ -9,7 +9,7 @@
 
 #include "base/guest_address.h"
 #include "base/result.h"
-#include "ptrace/target/scratch_memory.h"
+#include "ptrace/process/scratch_memory.h"
 #include "ptrace/thread/stopped_thread.h"
 
 namespace shadowprof {

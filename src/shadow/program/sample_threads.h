@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "shadow/program/process_tree.h"
 #include "shadow/request/run_options.h"
 #include "shadow/window/sample_job.h"

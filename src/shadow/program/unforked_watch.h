@@ -4,8 +4,8 @@
 
 #include <span>
 
+#include "ptrace/process/target.h"
 #include "ptrace/replica/unforked_memory.h"
-#include "ptrace/target/target.h"
 #include "shadow/window/sample_job.h"
 
 namespace shadowprof {

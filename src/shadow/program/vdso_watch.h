@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/memory_map.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "shadow/window/sample_job.h"
 
 namespace shadowprof {

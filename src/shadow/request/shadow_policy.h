@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "profile/profile.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "shadow/request/run_options.h"
 
 namespace shadowprof {

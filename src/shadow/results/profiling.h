@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "profile/collect/process_profile.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "shadow/request/dump_request.h"
 #include "shadow/request/probe_request.h"
 #include "shadow/request/run_options.h"

@@ -11,7 +11,7 @@
 #include "base/files/fd.h"
 #include "base/result.h"
 #include "profile/collect/process_profile.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "shadow/emulation/runner_pool.h"
 #include "shadow/input/input_recorder.h"
 #include "shadow/program/process_tree.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "emu/watch/awaited_state.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "shadow/window/state_copy.h"
 
 namespace shadowprof {

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "ptrace/proc/inherited_limits.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "ptrace/thread/wait_hub.h"
 
 namespace shadowprof {

@@ -1,4 +1,4 @@
-#include "ptrace/target/scratch_memory.h"
+#include "ptrace/process/scratch_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

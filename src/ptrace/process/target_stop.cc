@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "ptrace/proc/proc.h"
-#include "ptrace/target/sleep_state.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/sleep_state.h"
+#include "ptrace/process/target.h"
 #include "ptrace/thread/ptrace_call.h"
 #include "ptrace/thread/thread_registers.h"
 

@@ -7,7 +7,7 @@
 
 #include "ptrace/proc/attach_refusal.h"
 #include "ptrace/proc/proc.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 #include "ptrace/thread/ptrace_call.h"
 
 namespace shadowprof {

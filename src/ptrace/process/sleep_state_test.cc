@@ -1,4 +1,4 @@
-#include "ptrace/target/sleep_state.h"
+#include "ptrace/process/sleep_state.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -9,7 +9,7 @@
 #include "base/memory_map.h"
 #include "base/memory_range.h"
 #include "base/result.h"
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 
 namespace shadowprof {
 

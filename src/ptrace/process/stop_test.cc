@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "ptrace/proc/proc.h"
+#include "ptrace/process/sleep_state.h"
+#include "ptrace/process/target.h"
 #include "ptrace/replica/replica.h"
-#include "ptrace/target/sleep_state.h"
-#include "ptrace/target/target.h"
 #include "ptrace/test_support.h"
 
 namespace shadowprof::stop_test {

@@ -1,4 +1,4 @@
-#include "ptrace/target/stop_course.h"
+#include "ptrace/process/stop_course.h"
 
 #include <doctest/doctest.h>
 

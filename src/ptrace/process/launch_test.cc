@@ -1,4 +1,4 @@
-#include "ptrace/target/launch.h"
+#include "ptrace/process/launch.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "ptrace/proc/proc.h"
+#include "ptrace/process/target.h"
 #include "ptrace/remote/remote_syscall.h"
-#include "ptrace/target/target.h"
 
 namespace shadowprof {
 namespace {

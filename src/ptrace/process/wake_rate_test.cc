@@ -1,4 +1,4 @@
-#include "ptrace/target/wake_rate.h"
+#include "ptrace/process/wake_rate.h"
 
 #include <doctest/doctest.h>
 

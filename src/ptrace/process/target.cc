@@ -1,4 +1,4 @@
-#include "ptrace/target/target.h"
+#include "ptrace/process/target.h"
 
 #include <unistd.h>
 
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "ptrace/proc/proc.h"
+#include "ptrace/process/sleep_state.h"
 #include "ptrace/remote/remote_syscall.h"
 #include "ptrace/remote/syscall_site.h"
-#include "ptrace/target/sleep_state.h"
 #include "ptrace/thread/process_memory.h"
 #include "ptrace/thread/ptrace_call.h"
 
