@@ -72,8 +72,8 @@ def file_needs(includes):
 def folder_needs(includes):
     needs = collections.defaultdict(set)
     for name, found in includes.items():
-        folders = {folder_of(other) for other in found if not other.startswith(KINDS)}
-        if not name.startswith(KINDS):
+        folders = {folder_of(other) for other in found if not other.startswith(KINDS + "/")}
+        if not name.startswith(KINDS + "/"):
             needs[folder_of(name)] |= folders - {folder_of(name)}
     return needs
 
@@ -133,9 +133,12 @@ def lost_names(source):
 def main():
     source = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "src"
     includes = includes_of(source)
-    findings = [*wrong_directions(includes), *circles(file_needs(includes), "files"),
-                *circles(folder_needs(includes), "folders"), *full_folders(includes),
-                *wrong_rows(ROOT / TABLE), *lost_names(source)]
+    findings = [*wrong_directions(includes)]
+    # One wrong direction makes many circles.
+    if not findings:
+        findings = [*circles(file_needs(includes), "files"),
+                    *circles(folder_needs(includes), "folders")]
+    findings += [*full_folders(includes), *wrong_rows(ROOT / TABLE), *lost_names(source)]
     for finding in findings:
         print(finding)
     return bool(findings) or not includes
