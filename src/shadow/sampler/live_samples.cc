@@ -256,7 +256,7 @@ Result<SampleTaken> LiveSamples::finish(SampledProcess& process, LiveShot shot) 
     if (!shot.valid) {
         std::move(*shot.run).discard(shot.maps_now);
         costs_.live_samples().add_discarded();
-        return SampleTaken{.kind = SampleTaken::Kind::later};
+        return SampleTaken{.kind = SampleTaken::Kind::later, .is_discarded = true};
     }
     auto pause = process.target->last_pause();
     pause += find_end(process, shot);

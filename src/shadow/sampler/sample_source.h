@@ -32,6 +32,8 @@ struct SampleTaken {
     Kind kind = Kind::begun;
     bool counts = true;  // toward RunOptions::max_samples, if begun or over
     std::chrono::steady_clock::time_point not_before = {};
+    // Try again later, but a report of what was begun will come: it is void.
+    bool is_discarded = false;
 };
 
 // A sample that was planned while its process ran. If it is not taken, it returns its runner.

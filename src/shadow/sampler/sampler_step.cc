@@ -189,6 +189,7 @@ void Sampler::on_tried(SampledProcess& process, const NextSample& next,
         return schedule_.on_refusal(Clock::now());
     }
     if (taken->kind == SampleTaken::Kind::later) {
+        if (taken->is_discarded) processes_->log().begin_sample(process.number);
         not_before_ = taken->not_before;
         plan_not_before_ = Clock::now() + a_moment;
         return schedule_.soon(Clock::now());
