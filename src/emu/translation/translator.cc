@@ -378,7 +378,7 @@ void Translator::clear() {
     blocks_.clear();
     positions_.clear();
     exits_.clear();
-    awaited_places_.clear();
+    awaited_exits_.clear();
     for (auto& map : exits_to_) map.clear();
     ahead_ = {};
     pages_.clear();
@@ -409,7 +409,7 @@ std::optional<GuestPosition> Translator::locate(std::uint64_t host_rip) const {
 
 // The instruction has executed nothing yet, so it has pushed no words.
 std::optional<GuestPosition> Translator::position_of_awaited(std::uint32_t place) const {
-    auto position = locate(reinterpret_cast<std::uint64_t>(awaited_places_[place].exit));
+    auto position = locate(reinterpret_cast<std::uint64_t>(awaited_exits_[place].exit));
     if (position) position->own_words = 0;
     return position;
 }

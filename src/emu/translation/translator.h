@@ -81,7 +81,7 @@ class Translator {
     // After such an exit: where the record under way is cut, and the host code that goes on.
     std::optional<GuestPosition> position_of_awaited(std::uint32_t place) const;
     const std::uint8_t* behind_awaited(std::uint32_t place) const {
-        return awaited_places_[place].behind;
+        return awaited_exits_[place].behind;
     }
     // After ExitReason::instrumented: where the block starts, and the host code that goes on.
     GuestAddress block_start(std::uint32_t block) const { return blocks_[block].start; }
@@ -308,11 +308,11 @@ class Translator {
     bool instruments_accesses_ = false;
     ProbeWatch* probes_ = nullptr;
     const AwaitedState* awaited_ = nullptr;
-    struct AwaitedPlace {
+    struct AwaitedExit {
         const std::uint8_t* exit = nullptr;
         const std::uint8_t* behind = nullptr;
     };
-    std::vector<AwaitedPlace> awaited_places_;
+    std::vector<AwaitedExit> awaited_exits_;
     std::unordered_map<GuestAddress, CodePage> pages_;
     TranslationCounters counters_;
 };

@@ -109,9 +109,9 @@ void Translator::emit_awaited(CodeBuffer& out) {
     out.lea_sum(host::scratch_a, host::scratch_a, emit_read_gpr(telling[2], host::scratch_b, out));
     auto* otherwise = emit_guard(GuestAddress{awaited_->telling_sum()}, out);
     const auto* exit = out.position();
-    emit_exit(ExitReason::awaited, static_cast<std::uint32_t>(awaited_places_.size()), out);
+    emit_exit(ExitReason::awaited, static_cast<std::uint32_t>(awaited_exits_.size()), out);
     patch_branch(otherwise, out.position());
-    awaited_places_.push_back({exit, out.position()});
+    awaited_exits_.push_back({exit, out.position()});
 }
 
 // Checks that this block is at the guest address that an indirect branch wanted.

@@ -35,7 +35,7 @@ class AwaitedState {
     // False if there is no room.
     bool add_memory(GuestAddress at, std::span<const std::byte> content) {
         if (pieces_ == max_pieces || content.size() > max_bytes - bytes_) return false;
-        places_[pieces_++] = {at, static_cast<std::uint32_t>(content.size())};
+        piece_list_[pieces_++] = {at, static_cast<std::uint32_t>(content.size())};
         std::ranges::copy(content, bytes_begin());
         bytes_ += static_cast<std::uint32_t>(content.size());
         return true;
@@ -46,7 +46,7 @@ class AwaitedState {
     bool all_memory(Holds holds) const {
         std::size_t begin = 0;
         for (const auto& place :
-             std::span(places_).first(std::min<std::size_t>(pieces_, max_pieces))) {
+             std::span(piece_list_).first(std::min<std::size_t>(pieces_, max_pieces))) {
             if (place.bytes > max_bytes - begin) return false;
             if (!holds(place.at, std::span(content_).subspan(begin, place.bytes))) return false;
             begin += place.bytes;
@@ -55,7 +55,7 @@ class AwaitedState {
     }
 
   private:
-    struct Place {
+    struct Piece {
         GuestAddress at;
         std::uint32_t bytes = 0;
     };
@@ -63,7 +63,7 @@ class AwaitedState {
     std::byte* bytes_begin() { return content_.data() + bytes_; }
 
     std::uint32_t pieces_ = 0, bytes_ = 0;
-    std::array<Place, max_pieces> places_ = {};
+    std::array<Piece, max_pieces> piece_list_ = {};
     std::array<std::byte, max_bytes> content_ = {};
 };
 

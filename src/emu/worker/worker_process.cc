@@ -380,7 +380,7 @@ Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message,
                                        SampleListener& listener) {
     TRY_ASSIGN(const auto segment, segment_of(message));
     TRY_ASSIGN(const auto parts, parts_of(message));
-    TracePlace place;
+    TracePosition place;
     Result<void> fetched;
     for (const auto& part : parts) {
         if (part.words > segment.words.size() - place.taken) return nonsense();

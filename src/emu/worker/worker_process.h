@@ -70,11 +70,11 @@ struct TraceSegment {
 // Calls take(words) and note(ProbeRecord) in the order of execution, for the next `part` of the
 // segment. `taken` is the number of the segment's words before, `next` the index of the next
 // record; the call advances both.
-struct TracePlace {
+struct TracePosition {
     std::size_t taken = 0, next = 0;
 };
 template <typename Take, typename Note>
-void for_each_piece(const TraceSegment& segment, const TracePart& part, TracePlace& place,
+void for_each_piece(const TraceSegment& segment, const TracePart& part, TracePosition& place,
                     Take&& take, Note&& note) {
     const auto take_up_to = [&](std::size_t end) {
         const auto size = segment.words.size();

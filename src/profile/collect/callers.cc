@@ -17,7 +17,7 @@ CallerId CallerTable::id(const std::vector<CodeLocation>& callers) {
     return static_cast<CallerId>(stacks_.size() - 1);
 }
 
-RecordCallers::List RecordCallers::find(RecordFollower::Place before, std::uint32_t record,
+RecordCallers::List RecordCallers::find(RecordFollower::Position before, std::uint32_t record,
                                         std::span<const BlockToken> blocks) {
     const auto hash = mix64(static_cast<std::uint64_t>(before) << 32 | record);
     const auto known = known_index_.find(hash, [&](std::uint32_t i) {
@@ -30,7 +30,7 @@ RecordCallers::List RecordCallers::find(RecordFollower::Place before, std::uint3
     return list;
 }
 
-RecordCallers::List RecordCallers::find_list(RecordFollower::Place before,
+RecordCallers::List RecordCallers::find_list(RecordFollower::Position before,
                                              std::span<const BlockToken> blocks) {
     auto stream = follower_.pending(before);
     const auto open = stream.size();

@@ -40,7 +40,7 @@ class RecordCallers {
     // Names the callers of each block of a record. Records whose blocks have the same callers have
     // the same list. Valid until forget().
     using List = std::uint32_t;
-    List find(RecordFollower::Place before, std::uint32_t record,
+    List find(RecordFollower::Position before, std::uint32_t record,
               std::span<const BlockToken> blocks);
     CallerId caller(List list, std::size_t block) const { return callers_[list + block]; }
 
@@ -50,7 +50,7 @@ class RecordCallers {
 
   private:
     struct Known {
-        RecordFollower::Place before;
+        RecordFollower::Position before;
         std::uint32_t record = 0;
         List list = 0;
     };
@@ -60,7 +60,7 @@ class RecordCallers {
     };
     static constexpr CallerId not_known = ~CallerId{0};
 
-    List find_list(RecordFollower::Place before, std::span<const BlockToken> blocks);
+    List find_list(RecordFollower::Position before, std::span<const BlockToken> blocks);
     CallerId caller_in(ContextId context);
 
     PathGraph& graph_;

@@ -165,7 +165,7 @@ std::span<const BlockToken> RecordFollower::own_blocks(const State& state) const
     return std::span(tokens).subspan(state.first_block, state.blocks);
 }
 
-std::vector<BlockToken> RecordFollower::pending(Place place) const {
+std::vector<BlockToken> RecordFollower::pending(Position place) const {
     std::vector<BlockToken> blocks;
     copy_pending(static_cast<StateId>(place), blocks);
     return blocks;

@@ -40,12 +40,14 @@ class RecordFollower {
     // yet.
     void start(PathGraph::NodeId node, std::span<const BlockToken> pending);
     // Where a thread stands, for going on with it after another one. Valid until forget().
-    enum class Place : std::uint32_t {};
-    Place place() const { return Place{state_}; }
+    enum class Position : std::uint32_t {};
+    Position place() const { return Position{state_}; }
     // The node and the pending blocks of a thread that stood at `place`.
-    PathGraph::NodeId node(Place place) const { return states_[static_cast<StateId>(place)].node; }
-    std::vector<BlockToken> pending(Place place) const;
-    void go_to(Place place) { state_ = static_cast<StateId>(place); }
+    PathGraph::NodeId node(Position place) const {
+        return states_[static_cast<StateId>(place)].node;
+    }
+    std::vector<BlockToken> pending(Position place) const;
+    void go_to(Position place) { state_ = static_cast<StateId>(place); }
     // Limits of follow().
     struct ToEnd {  // without a limit
         static constexpr bool allows(unsigned) { return true; }
@@ -180,7 +182,7 @@ std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
             at = table + (slot == last ? 0 : slot + 1);
             if (at->from != from || at->id != word) break;
         }
-        const auto place = [&] { return Place{state_of(from)}; };
+        const auto place = [&] { return Position{state_of(from)}; };
         if (!limit_left.allows(at->events) || !rest.pass(id, at->has_values, place)) break;
         limit_left.count(at->events);
         at->count += weight;

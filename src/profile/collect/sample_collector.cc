@@ -137,7 +137,7 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
     const std::uint64_t before = instructions_;
     reader_.open(batch, table);
     while (!reader_.at_end()) {
-        std::optional<RecordFollower::Place> place;
+        std::optional<RecordFollower::Position> place;
         if (threads_[current_].skip_instructions == 0) {
             if (threads_[current_].probed.empty()) follow();
             place = follower_.place();
@@ -175,7 +175,7 @@ void SampleCollector::add_system_call(const ProbeRecord& record) {
 
 // Events in the skipped part do not count.
 void SampleCollector::settle_probed(const TraceRecord& next,
-                                    std::optional<RecordFollower::Place> place) {
+                                    std::optional<RecordFollower::Position> place) {
     const auto probed = std::exchange(threads_[current_].probed, {});
     if (!place) return;
     const auto blocks = std::span(reader_.tokens()).subspan(next.first_block, next.blocks);

@@ -128,7 +128,7 @@ class SampleCollector {
     // The state of a thread while another one is followed.
     struct Thread {
         bool begun = false;
-        RecordFollower::Place place = {};
+        RecordFollower::Position place = {};
         std::uint64_t skip_instructions = 0;
         std::vector<BlockToken> skipped;  // the last skipped blocks, not consumed yet
         std::optional<BurstFollower> bursts = {};
@@ -150,7 +150,7 @@ class SampleCollector {
     void note_traced(std::uint64_t events);
     void skip(std::span<const BlockToken> blocks);
     void add_system_call(const ProbeRecord& record);
-    void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Place> place);
+    void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Position> place);
     double time_of_part_ns() const;
     void note_executed();
     enum class Part : std::uint8_t { goes_on, last };

@@ -83,7 +83,7 @@ TEST_CASE("a copied context unwinds like its original") {
 TEST_CASE("a full path store gives up the coldest paths and says how often they were executed") {
     PathStore store(10);
     const auto add = [&](std::vector<BlockToken> path, std::uint64_t count) {
-        PathStore::Place place;
+        PathStore::Handle place;
         store.add(path, place, count);
     };
     for (BlockToken i = 1; i <= 10; ++i) add({i, i}, i * 100);
@@ -167,7 +167,7 @@ TEST_CASE("invariants that do not hold are found and named") {
     program.add(0x1000, Terminator::jump, 0x1000);
     const BlockToken token = *registry.token(program.blocks[0], resolver);
     const auto add_path = [&](FlowTotals& totals) {
-        PathStore::Place place;
+        PathStore::Handle place;
         std::vector steps = {StepTotals::unknown};
         totals.add_path(std::vector{token}, place, steps, 1);
         totals.add_start(token, 1);

@@ -60,7 +60,7 @@ void TraceReader::open(std::span<const std::uint64_t> words, const BlockTable& t
     left_ = words.size();
 }
 
-std::optional<TraceRecord> TraceReader::read(std::optional<RecordFollower::Place> place) {
+std::optional<TraceRecord> TraceReader::read(std::optional<RecordFollower::Position> place) {
     while (left_ != begin_ || copy_more()) {
         const std::uint64_t id = words_[left_ - 1];
         const auto* plan = resolver_ ? plans_.find(id, *table_, *resolver_) : nullptr;
@@ -76,7 +76,7 @@ std::optional<TraceRecord> TraceReader::read(std::optional<RecordFollower::Place
     return std::nullopt;
 }
 
-TraceRecord TraceReader::pass(std::uint32_t id, const RecordPlan& plan, Place place) {
+TraceRecord TraceReader::pass(std::uint32_t id, const RecordPlan& plan, Position place) {
     if (id >= lengths_.size()) {
         lengths_.resize(std::max<std::size_t>(id + 1, 2 * lengths_.size()));
         noted_.resize(lengths_.size());
@@ -187,7 +187,7 @@ void TraceReader::sort_by_caller(std::uint32_t id, const RecordPlan& plan, std::
     };
     std::array<Sorted, max_rows> sorted;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        const Place place = rows[i].place;
+        const Position place = rows[i].place;
         if (i != 0 && place == rows[i - 1].place)
             sorted[i] = {sorted[i - 1].group, rows[i]};
         else if (place == nowhere)

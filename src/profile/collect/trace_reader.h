@@ -55,7 +55,7 @@ class TraceReader {
     // Reads the oldest (last) record; its blocks are among tokens(). Returns nothing if the record
     // goes on in the next batch, there is none, or the trace is damaged(). Needs: not at_end().
     // `place` is where the follower stands before the record; nothing: the record is not followed.
-    std::optional<TraceRecord> read(std::optional<RecordFollower::Place> place);
+    std::optional<TraceRecord> read(std::optional<RecordFollower::Position> place);
 
     // Records for RecordFollower::follow(), which passes records that were read() before. skip_to()
     // lets the reader go on after them.
@@ -91,11 +91,11 @@ class TraceReader {
     // Room for a record and most of a batch at least.
     static constexpr std::size_t window_words = 96 << 10;
     // A record whose values were not passed on yet.
-    using Place = RecordFollower::Place;
-    static constexpr Place nowhere{~std::uint32_t{0}};
+    using Position = RecordFollower::Position;
+    static constexpr Position nowhere{~std::uint32_t{0}};
     struct Row {
-        std::uint32_t id = 0;   // where its id lies in the window
-        Place place = nowhere;  // the follower's place before the record
+        std::uint32_t id = 0;      // where its id lies in the window
+        Position place = nowhere;  // the follower's place before the record
     };
     // Rows, up to `end`, whose blocks have the same callers.
     struct CallerGroup {
@@ -134,7 +134,7 @@ class TraceReader {
     void find_runs(std::uint32_t block);
     void hand_on_narrow(const SlotPlan& slot, std::size_t distance, std::span<const Row> rows);
     void hand_on_wide(const SlotPlan& slot, std::size_t distance, std::span<const Row> rows);
-    TraceRecord pass(std::uint32_t id, const RecordPlan& plan, Place place);
+    TraceRecord pass(std::uint32_t id, const RecordPlan& plan, Position place);
     bool copy_more();
     void start_copying();
     void make_space();
@@ -174,8 +174,8 @@ class TraceReader::PlainRecords {
 
     bool at_end() const { return left_ == begin_; }
     std::uint64_t id() const { return words_[left_ - 1]; }
-    template <typename Place>
-    bool pass(std::uint32_t, bool has_values, Place) {
+    template <typename Position>
+    bool pass(std::uint32_t, bool has_values, Position) {
         if (has_values) return false;
         --left_;
         return true;
@@ -198,8 +198,8 @@ class TraceReader::KnownRecords {
 
     bool at_end() const { return left_ == begin_; }
     std::uint64_t id() const { return words_[left_ - 1]; }
-    template <typename Place>
-    bool pass(std::uint32_t id, bool has_values, Place place) {
+    template <typename Position>
+    bool pass(std::uint32_t id, bool has_values, Position place) {
         const std::size_t length = lengths_[id];
         if (length > left_ - begin_) return false;
         if (has_values)

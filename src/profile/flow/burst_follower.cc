@@ -73,7 +73,7 @@ void BurstSink::fold_into(BurstTotals& totals) {
     fold_steps(edges_, totals.edges);
     fold_steps(calls_, totals.calls);
     for (std::size_t i = 0; i < paths_.size(); ++i) {
-        PathStore::Place unknown;
+        PathStore::Handle unknown;
         totals.paths.add(paths_.blocks(i), unknown, paths_.count(i));
     }
     totals.counts.add(counts_);

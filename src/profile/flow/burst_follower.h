@@ -54,7 +54,7 @@ class BurstSink {
     void add_edge(BlockToken from, BlockToken to) { add(edges_, from, to); }
     void add_call(BlockToken from, BlockToken to) { add(calls_, from, to); }
     void add_path(std::span<const BlockToken> path) {
-        PathStore::Place unknown;
+        PathStore::Handle unknown;
         paths_.add(path, unknown, weight_);
     }
     void add_counts(const BurstCounts& counts) { counts_.add(counts); }

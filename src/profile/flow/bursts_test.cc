@@ -457,7 +457,7 @@ TEST_CASE("more in bursts than there was is noticed") {
                                *registry.token(program.blocks[1], resolver)};
     FlowTotals all(registry);
     StepTotals::StepId steps[] = {StepTotals::unknown, StepTotals::unknown};
-    PathStore::Place place, place_in_bursts, unknown;
+    PathStore::Handle place, place_in_bursts, unknown;
     all.add_path(path, place, steps, 3);
     BurstTotals bursts(registry, {}), more_paths(registry, {});
     bursts.edges.add(bursts.edges.step_id(path[0], path[1]), 3);

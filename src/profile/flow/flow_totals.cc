@@ -40,7 +40,7 @@ void FlowTotals::add_mismatches(std::uint64_t returns) {
     (records_ ? recorder_.mismatched_returns : mismatched_returns_) += returns;
 }
 
-void FlowTotals::add_path(std::span<const BlockToken> path, PathStore::Place& place,
+void FlowTotals::add_path(std::span<const BlockToken> path, PathStore::Handle& place,
                           std::span<StepTotals::StepId> steps, std::uint64_t count) {
     for (std::size_t i = 0; i < path.size(); ++i) {
         if (records_)
@@ -57,9 +57,9 @@ void FlowTotals::add_path(std::span<const BlockToken> path, PathStore::Place& pl
         paths_.add(path, place, count);
 }
 
-void FlowTotals::add_stacks(const StackTree& tree, StackTotals::Places& places,
+void FlowTotals::add_stacks(const StackTree& tree, StackTotals::ContextMatches& places,
                             const StackAmounts& amounts) {
-    stacks_.find_places(tree, places);
+    stacks_.match_contexts(tree, places);
     const auto& instructions = amounts.instructions;
     double all = 0;
     for (const ContextId c : instructions.touched()) all += static_cast<double>(instructions[c]);

@@ -54,7 +54,7 @@ class FlowTotals {
     // A path was executed: its blocks and the steps between them. `place`, and the `steps` by which
     // each block but the first was reached, must be unknown or as an earlier call set them for this
     // path.
-    void add_path(std::span<const BlockToken> path, PathStore::Place& place,
+    void add_path(std::span<const BlockToken> path, PathStore::Handle& place,
                   std::span<StepTotals::StepId> steps, std::uint64_t count);
     // Amounts by context of one tree.
     struct StackAmounts {
@@ -63,7 +63,7 @@ class FlowTotals {
         double time_ns = 0;  // processor time of all the instructions together
     };
     // See StackTotals for `places`.
-    void add_stacks(const StackTree& tree, StackTotals::Places& places,
+    void add_stacks(const StackTree& tree, StackTotals::ContextMatches& places,
                     const StackAmounts& amounts);
     void add_mismatches(std::uint64_t returns);
 

@@ -55,7 +55,7 @@ std::vector<StoppedThread*> RemoteSyscall::threads_to_borrow(std::span<StoppedTh
 Result<RemoteSyscall> RemoteSyscall::borrow(StoppedThread& thread, GuestAddress instruction,
                                             const std::optional<ReturnCode>& return_code,
                                             std::uint64_t ptrace_options) {
-    Place place{instruction, std::nullopt};
+    SyscallInstruction place{instruction, std::nullopt};
     if (return_code) {
         if (auto way_home = WayHome::lay(thread, *return_code)) {
             place.instruction = way_home->call();
@@ -65,7 +65,7 @@ Result<RemoteSyscall> RemoteSyscall::borrow(StoppedThread& thread, GuestAddress 
     return begin_at(thread, std::move(place), ptrace_options);
 }
 
-Result<RemoteSyscall> RemoteSyscall::begin_at(StoppedThread& thread, Place place,
+Result<RemoteSyscall> RemoteSyscall::begin_at(StoppedThread& thread, SyscallInstruction place,
                                               std::uint64_t ptrace_options) {
     if (!thread.status().is_trap()) return unsupported("the thread is not in a trap");
     ProcessMemory memory(thread.tid());

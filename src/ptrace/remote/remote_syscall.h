@@ -79,13 +79,13 @@ class RemoteSyscall {
     Result<void> finish();
 
   private:
-    struct Place {
+    struct SyscallInstruction {
         GuestAddress instruction;
         std::optional<WayHome> way_home;
     };
-    static Result<RemoteSyscall> begin_at(StoppedThread& thread, Place place,
+    static Result<RemoteSyscall> begin_at(StoppedThread& thread, SyscallInstruction place,
                                           std::uint64_t ptrace_options);
-    RemoteSyscall(StoppedThread& thread, Place place, const user_regs_struct& saved,
+    RemoteSyscall(StoppedThread& thread, SyscallInstruction place, const user_regs_struct& saved,
                   std::uint64_t saved_mask, std::uint64_t ptrace_options, bool seccomp_suspended)
         : thread_(&thread),
           instruction_(place.instruction),

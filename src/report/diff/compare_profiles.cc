@@ -71,7 +71,7 @@ void add_notes(Diff& diff, const DiffInput& input) {
 }  // namespace
 
 Diff compare_profiles(ProfileFile& base, ProfileFile& next, std::size_t most) {
-    PlaceMatcher matcher(base, next);
+    LocationMatcher matcher(base, next);
     const DiffInput input{{&base, &next}, scales_of(base.profile, next.profile), matcher};
     Diff diff;
     diff.as_counts = input.as_counts();

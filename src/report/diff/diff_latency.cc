@@ -86,11 +86,11 @@ DiffTable diff_levels(const DiffInput& input) {
 DiffTable diff_loads(const DiffInput& input) {
     DiffTable table{.kind = DiffKind::loads, .unit = DiffUnit::cycles, .missing = missing(input)};
     if (!table.missing.empty()) return table;
-    std::map<MatchPlace, std::array<const LoadLatency*, 2>> sites;
+    std::map<MatchKey, std::array<const LoadLatency*, 2>> sites;
     for (const std::size_t side : {0UL, 1UL})
         for (const LoadLatency& load : input.files[side]->profile.latency) {
             table.totals[side] += static_cast<double>(load.count());
-            const MatchPlace place = input.matcher.place(both_sides[side], load.at);
+            const MatchKey place = input.matcher.place(both_sides[side], load.at);
             const LoadLatency*& known = sites[place][side];
             if (place.by == MatchedBy::nothing)
                 ++table.unmatched[side];

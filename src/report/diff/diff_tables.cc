@@ -48,8 +48,8 @@ struct StackErrors {
     std::optional<double> sum = 0;
 };
 
-std::map<MatchPlace, StackErrors> errors_of_stacks(const DiffInput& input, DiffSide side) {
-    std::map<MatchPlace, StackErrors> errors;
+std::map<MatchKey, StackErrors> errors_of_stacks(const DiffInput& input, DiffSide side) {
+    std::map<MatchKey, StackErrors> errors;
     for (const Stack& stack : input.profile(side).stacks) {
         if (stack.frames.empty()) continue;
         auto& [stacks, sum] = errors[input.matcher.function(side, stack.frames.back())];
@@ -66,14 +66,14 @@ std::map<MatchPlace, StackErrors> errors_of_stacks(const DiffInput& input, DiffS
 
 DiffTable diff_functions(const DiffInput& input) {
     constexpr DiffKind kind = DiffKind::functions;
-    TableBuilder<MatchPlace> builder;
+    TableBuilder<MatchKey> builder;
     for (const DiffSide side : both_sides) {
         const HotFunctions hot = hot_functions(input.profile(side), input.symbols(side));
         if (hot.unit != FunctionWeight::instructions)
             return left_out(kind, fmt::format("{} has no stacks", side_name(side)));
         const auto stack_errors = errors_of_stacks(input, side);
         for (const HotFunction& function : hot.list) {
-            const MatchPlace place = input.matcher.function(side, function.at);
+            const MatchKey place = input.matcher.function(side, function.at);
             const auto weight = static_cast<double>(function.weight);
             const StackErrors& of_stacks = stack_errors.at(place);
             std::optional<double> error = of_stacks.sum;
@@ -90,13 +90,13 @@ DiffTable diff_functions(const DiffInput& input) {
 
 DiffTable diff_entries(const DiffInput& input) {
     constexpr DiffKind kind = DiffKind::entries;
-    TableBuilder<MatchPlace> builder;
+    TableBuilder<MatchKey> builder;
     for (const DiffSide side : both_sides) {
         if (input.profile(side).calls.empty() && input.profile(side).edges.empty())
             return left_out(kind, fmt::format("{} has no calls", side_name(side)));
         for (const FunctionEntry& entry :
              function_entries(input.profile(side), input.symbols(side))) {
-            const MatchPlace place = input.matcher.function(side, entry.at);
+            const MatchKey place = input.matcher.function(side, entry.at);
             builder.add(place, place.by, {side, {entry.at}}, static_cast<double>(entry.count),
                         with_rounding(entry.error));
         }
@@ -110,12 +110,12 @@ DiffTable diff_edges(const DiffInput& input) {
     constexpr DiffKind kind = DiffKind::edges;
     if (auto why = missing(input, &Profile::edges, "edges"); !why.empty())
         return left_out(kind, std::move(why));
-    using Key = std::tuple<MatchPlace, MatchPlace, EdgeKind>;
+    using Key = std::tuple<MatchKey, MatchKey, EdgeKind>;
     TableBuilder<Key> builder;
     for (const DiffSide side : both_sides)
         for (const Edge& edge : input.profile(side).edges) {
-            const MatchPlace from = input.matcher.place(side, edge.from);
-            const MatchPlace to = input.matcher.place(side, edge.to);
+            const MatchKey from = input.matcher.place(side, edge.from);
+            const MatchKey to = input.matcher.place(side, edge.to);
             builder.add({from, to, edge.kind}, std::max(from.by, to.by),
                         {side, {edge.from, edge.to}, std::string(name(edge.kind))},
                         static_cast<double>(edge.count), with_rounding(edge.error));
@@ -129,10 +129,10 @@ DiffTable diff_paths(const DiffInput& input) {
     constexpr DiffKind kind = DiffKind::paths;
     if (auto why = missing(input, &Profile::paths, "paths"); !why.empty())
         return left_out(kind, std::move(why));
-    TableBuilder<std::vector<MatchPlace>> builder;
+    TableBuilder<std::vector<MatchKey>> builder;
     for (const DiffSide side : both_sides)
         for (const Path& path : input.profile(side).paths) {
-            std::vector<MatchPlace> blocks;
+            std::vector<MatchKey> blocks;
             MatchedBy by = MatchedBy::address;
             for (const CodeLocation block : path.blocks) {
                 blocks.push_back(input.matcher.place(side, block));

@@ -9,7 +9,7 @@ namespace shadowprof {
 struct DiffInput {
     std::array<ProfileFile*, 2> files;
     DiffScales scales;
-    PlaceMatcher& matcher;
+    LocationMatcher& matcher;
 
     const Profile& profile(DiffSide side) const {
         return files[static_cast<std::size_t>(side)]->profile;

@@ -13,11 +13,11 @@ namespace {
 // If no value is frequent, chance decides which one is the most frequent.
 constexpr double min_shown_invariance = 0.2;
 
-using Key = std::tuple<MatchPlace, std::string, std::uint32_t>;  // place, operand, width in bytes
+using Key = std::tuple<MatchKey, std::string, std::uint32_t>;  // place, operand, width in bytes
 
 struct ValueSite {
     std::array<const ValueProfile*, 2> values{};  // the hottest profile with this key
-    DiffPlace place;
+    DiffLocation place;
     MatchedBy matched = MatchedBy::address;
 };
 
@@ -48,7 +48,7 @@ std::map<Key, ValueSite> value_sites(const DiffInput& input,
         for (const ValueProfile& values : input.profile(side).values) {
             if (values.count == 0 || values.top.empty()) continue;
             const auto i = static_cast<std::size_t>(side);
-            const MatchPlace place = input.matcher.place(side, values.at);
+            const MatchKey place = input.matcher.place(side, values.at);
             if (place.by == MatchedBy::nothing) {
                 ++unmatched[i];
                 continue;

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "report/diff/interval.h"
-#include "report/diff/place_matcher.h"
+#include "report/diff/location_matcher.h"
 
 namespace shadowprof {
 
@@ -37,14 +37,14 @@ constexpr bool is_change(Judgement judgement) {
 }
 
 // Where an entry is in one of the profiles.
-struct DiffPlace {
+struct DiffLocation {
     DiffSide side = DiffSide::next;
     std::vector<CodeLocation> at;  // both ends of an edge, or the blocks of a path
     std::string detail;            // an edge's kind, operand and values, or levels; may be empty
 };
 
 struct DiffEntry {
-    DiffPlace place;
+    DiffLocation place;
     // As in the profiles; may hold any bytes.
     std::string name;
     std::string module;  // path

@@ -32,7 +32,7 @@ class TableBuilder {
   public:
     // Adds a count. An entry that is matched by nothing counts only for the total. Without an error
     // the count is exact or its error is unknown.
-    void add(const Key& key, MatchedBy by, DiffPlace place, double count,
+    void add(const Key& key, MatchedBy by, DiffLocation place, double count,
              std::optional<double> error) {
         const auto side = static_cast<std::size_t>(place.side);
         totals_[side] += count;
@@ -63,7 +63,7 @@ class TableBuilder {
   private:
     struct Row {
         std::array<std::optional<Measured>, 2> counts;
-        DiffPlace place;
+        DiffLocation place;
         MatchedBy matched = MatchedBy::address;
     };
 

@@ -71,7 +71,7 @@ class CallgrindWriter {
         text_ += fmt::format("{}={}\n", file == function_file_ ? "fe" : "fi", names_.file(file));
     }
 
-    void write_place(CodeLocation at, const PlaceCosts& place) {
+    void write_place(CodeLocation at, const LineCosts& place) {
         enter_file(place.file);
         if (place.instructions > 0)
             text_ += fmt::format("{:#x} {} {}\n", at.address, place.line, place.instructions);
@@ -79,7 +79,7 @@ class CallgrindWriter {
         for (const JumpCosts& jump : place.jumps) write_jump(at, place, jump);
     }
 
-    void write_call(CodeLocation at, const PlaceCosts& place, CodeLocation callee,
+    void write_call(CodeLocation at, const LineCosts& place, CodeLocation callee,
                     const CallCosts& call) {
         const FunctionCosts* function = costs_.find(callee);
         if (function == nullptr) return;
@@ -90,7 +90,7 @@ class CallgrindWriter {
                              function->line, at.address, place.line, call.instructions);
     }
 
-    void write_jump(CodeLocation at, const PlaceCosts& place, const JumpCosts& jump) {
+    void write_jump(CodeLocation at, const LineCosts& place, const JumpCosts& jump) {
         if (jump.function != nullptr)
             text_ += fmt::format("jfi={}\njfn={}\n", names_.file(jump.function->file),
                                  names_.function(jump.function->name));

@@ -40,9 +40,9 @@ class CostCollector {
         return it->second;
     }
 
-    PlaceCosts& place(CodeLocation at) {
+    LineCosts& place(CodeLocation at) {
         const auto [it, added] =
-            function(symbols_.function_start(at)).places.try_emplace(at.address, PlaceCosts{});
+            function(symbols_.function_start(at)).places.try_emplace(at.address, LineCosts{});
         if (added) {
             const CodeSymbol& symbol = symbols_.symbol(at);
             it->second.file = symbol.file;

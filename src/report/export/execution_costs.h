@@ -29,7 +29,7 @@ struct JumpCosts {
                                               // own
 };
 
-struct PlaceCosts {
+struct LineCosts {
     std::string file;
     std::uint32_t line = 0;
     std::uint64_t instructions = 0;
@@ -40,7 +40,7 @@ struct PlaceCosts {
 struct FunctionCosts {
     std::string name, file;
     std::uint32_t line = 0;
-    std::map<std::uint64_t, PlaceCosts> places;  // by address
+    std::map<std::uint64_t, LineCosts> places;  // by address
 };
 
 struct ExecutionCosts {

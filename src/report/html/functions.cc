@@ -74,7 +74,7 @@ class FunctionList {
         end_table(json);
     }
 
-    void write_row(const PlaceTable::Function& function, const FunctionFacts& facts,
+    void write_row(const LocationTable::Function& function, const FunctionFacts& facts,
                    JsonWriter& json) {
         auto& symbols = page_.annotator.symbols();
         const auto& modules = page_.profile.modules;

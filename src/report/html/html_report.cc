@@ -90,7 +90,7 @@ class HtmlReport {
     }
 
     Annotator annotator_;
-    PlaceTable places_;
+    LocationTable places_;
     SourceFiles sources_;
     PageData page_;
     ByteSink& sink_;

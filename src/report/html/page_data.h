@@ -4,7 +4,7 @@
 
 #include "report/annotate/annotator.h"
 #include "report/html/json_table.h"
-#include "report/html/place_table.h"
+#include "report/html/location_table.h"
 #include "report/symbols/source_file.h"
 
 namespace shadowprof {
@@ -12,7 +12,7 @@ namespace shadowprof {
 struct PageData {
     const Profile& profile;
     Annotator& annotator;
-    PlaceTable& places;
+    LocationTable& places;
     SourceFiles* sources = nullptr;  // null: no source text
     StackWeight weight = StackWeight::instructions;
 };

@@ -19,7 +19,7 @@ TraceConsumer::~TraceConsumer() {
 void TraceConsumer::segment(WorkerProcess& worker, const TraceSegment& segment) {
     add([&worker, segment](TraceUser& user) {
         const TracePart whole{0, static_cast<std::uint32_t>(segment.words.size())};
-        TracePlace place;
+        TracePosition place;
         for_each_piece(
             segment, whole, place,
             [&](std::span<const std::uint64_t> words) { user.use(words, worker.table()); },

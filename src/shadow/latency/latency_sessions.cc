@@ -82,7 +82,7 @@ bool LatencySessions::may_sample(const SampledProcess& process) const {
            !it->second.refusal;
 }
 
-LatencyPlace& LatencySessions::place_of(const SampledProcess& process) {
+LatencyProcess& LatencySessions::place_of(const SampledProcess& process) {
     const auto exec_count = process.target->exec_count();
     const auto known = places_.find(process.number);
     if (known != places_.end() && known->second.exec_count == exec_count) return known->second;
@@ -116,7 +116,7 @@ Result<LatencySessions::Planned> LatencySessions::plan_steps(SampledProcess& pro
     return Planned(*std::move(planned));
 }
 
-Result<LatencyPlan> LatencySessions::plan_at(const Target& target, LatencyPlace& place) {
+Result<LatencyPlan> LatencySessions::plan_at(const Target& target, LatencyProcess& place) {
     const pid_t thread = target.live_thread_id();
     TRY_ASSIGN(const auto status, read_proc_status(thread));
     if (status.ignored_signals & load_signals)
@@ -178,7 +178,7 @@ Result<void> LatencySessions::time_in_stop(Target& target, LatencyShot& shot) {
     return time_loads(*chosen, threads.front().cpu, shot, until);
 }
 
-Result<void> LatencySessions::inject(ScopedStop& stop, LatencyPlace& place) {
+Result<void> LatencySessions::inject(ScopedStop& stop, LatencyProcess& place) {
     auto scratch = ScratchMemory::inject(stop, timer_code(), timer_data_bytes);
     if (!scratch) {
         if (is_for_good(scratch.error())) {

@@ -23,7 +23,7 @@
 namespace shadowprof {
 
 // What latency sessions need in one process.
-struct LatencyPlace {
+struct LatencyProcess {
     std::uint64_t exec_count = 0;
     std::optional<ScratchMemory> scratch;
     std::optional<std::string> refusal;  // why there are no sessions in this program
@@ -35,7 +35,7 @@ struct LatencyPlace {
 struct LatencyPlan {
     std::optional<SampleRunner::Lease> runner =
         {};  // held, so that it translates nothing meanwhile
-    LatencyPlace* place = nullptr;
+    LatencyProcess* place = nullptr;
     std::string maps_text;
     MemoryMap map;
     UniqueFd memory;
@@ -84,10 +84,10 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
     Result<SampleTaken> settle(SampledProcess& process, LatencyShot shot) override;
     Result<void> have_worker();
     void end_worker();
-    LatencyPlace& place_of(const SampledProcess& process);
-    Result<LatencyPlan> plan_at(const Target& target, LatencyPlace& place);
+    LatencyProcess& place_of(const SampledProcess& process);
+    Result<LatencyPlan> plan_at(const Target& target, LatencyProcess& place);
     Result<void> time_in_stop(Target& target, LatencyShot& shot);
-    Result<void> inject(ScopedStop& stop, LatencyPlace& place);
+    Result<void> inject(ScopedStop& stop, LatencyProcess& place);
     Result<void> time_loads(StoppedThread& thread, const CpuState& cpu, LatencyShot& shot,
                             Clock::time_point until);
     void account(const SampledProcess& process, const LatencyShot& shot);
@@ -102,7 +102,7 @@ class LatencySessions final : public SampleInSteps<LatencyPlan, LatencyShot> {
     WorkerProbes worker_probes_;
     std::optional<WorkerProcess> worker_;
     bool forget_code_ = false;
-    std::map<std::uint64_t, LatencyPlace> places_;  // by SampledProcess::number
+    std::map<std::uint64_t, LatencyProcess> places_;  // by SampledProcess::number
     LoadTable table_;
     double expected_seconds_ = 1.5e-3;  // until one is known
 

@@ -137,8 +137,8 @@ class PathGraph {
 
     // Places in the totals.
     std::vector<StepTotals::StepId> token_steps_;  // step to each of tokens_ from the one before
-    std::vector<PathStore::Place> path_places_;    // by path
-    StackTotals::Places context_places_;           // by context
+    std::vector<PathStore::Handle> path_places_;   // by path
+    StackTotals::ContextMatches context_places_;   // by context
     // Links and nodes with counts, each once.
     std::vector<LinkId> counted_links_;
     std::vector<NodeId> end_nodes_;

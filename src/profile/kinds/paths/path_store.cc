@@ -52,7 +52,7 @@ std::optional<std::uint32_t> PathStore::find(std::span<const BlockToken> path,
     return index_.find(hash, [&](std::uint32_t i) { return std::ranges::equal(blocks(i), path); });
 }
 
-std::uint32_t PathStore::index(std::span<const BlockToken> path, Place& place) {
+std::uint32_t PathStore::index(std::span<const BlockToken> path, Handle& place) {
     if (place.generation != generation_) {
         const auto index = find_or_add(path);
         place = {index, generation_};

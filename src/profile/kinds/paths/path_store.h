@@ -20,17 +20,17 @@ class PathStore {
     explicit PathStore(std::size_t max_paths);
 
     // Where a path is kept until others are dropped.
-    struct Place {
+    struct Handle {
         std::uint32_t index = 0;
         std::uint32_t generation = 0;  // 0: unknown
     };
     // `place` must be empty or as an earlier call set it for this path.
-    void add(std::span<const BlockToken> path, Place& place, std::uint64_t count) {
+    void add(std::span<const BlockToken> path, Handle& place, std::uint64_t count) {
         counts_.add(index(path, place), count);
     }
     // Returns the index of the path, valid until others are dropped. That happens only if
     // has_room_for() does not hold.
-    std::uint32_t index(std::span<const BlockToken> path, Place& place);
+    std::uint32_t index(std::span<const BlockToken> path, Handle& place);
     void add(std::uint32_t index, std::uint64_t count) { counts_.add(index, count); }
     bool has_room_for(std::size_t more) const { return more <= max_paths_ - paths_.size(); }
     void end_batch(const BatchSize& size) { counts_.end_batch(size); }

@@ -18,7 +18,7 @@ StackTotals::StackTotals(std::size_t max_contexts) : max_contexts_(max_contexts)
     note_contexts();
 }
 
-void StackTotals::find_places(const StackTree& tree, Places& places) {
+void StackTotals::match_contexts(const StackTree& tree, ContextMatches& places) {
     for (auto c = static_cast<ContextId>(places.size()); c < tree.size(); ++c)
         places.push_back(find_place(tree, c, places));
     note_contexts();
@@ -29,20 +29,20 @@ void StackTotals::add(ContextId context, std::uint64_t instructions, double time
     time_ns_.add(context, static_cast<std::uint64_t>(std::llround(time_ns)));
 }
 
-StackTotals::Place StackTotals::find_place(const StackTree& tree, ContextId context,
-                                           Places& places) {
+StackTotals::ContextMatch StackTotals::find_place(const StackTree& tree, ContextId context,
+                                                  ContextMatches& places) {
     if (context == 0) return {};
-    const Place parent = places[tree.parent(context)];
-    const Place folded{.context = parent.context, .folded = true};
+    const ContextMatch parent = places[tree.parent(context)];
+    const ContextMatch folded{.context = parent.context, .folded = true};
     if (parent.folded || tree.visible(context) != context) return folded;
     const auto caller = as_caller(tree, tree.parent(context), places);
     if (!caller) return folded;
     const auto child = tree_.child_within(max_contexts_, *caller, tree.frame(context));
-    return child ? Place{.context = *child} : folded;
+    return child ? ContextMatch{.context = *child} : folded;
 }
 
 std::optional<ContextId> StackTotals::as_caller(const StackTree& tree, ContextId context,
-                                                Places& places) {
+                                                ContextMatches& places) {
     if (context == 0) return 0;
     auto& known = places[context].as_caller;
     if (known) return known;

@@ -20,20 +20,21 @@ class StackTotals {
 
     // The context here that stands for one of an added tree. It is the same context or, if there
     // are too many, its nearest ancestor here.
-    struct Place {
+    struct ContextMatch {
         ContextId context = 0;
         std::optional<ContextId> as_caller;
         bool folded = false;
     };
-    using Places = std::vector<Place>;  // by context of the tree
+    using ContextMatches = std::vector<ContextMatch>;  // by context of the tree
 
     // Finds places for all contexts of `tree`. `places` must be empty or from an earlier call for
     // this tree; it grows with the tree.
-    void find_places(const StackTree& tree, Places& places);
+    void match_contexts(const StackTree& tree, ContextMatches& places);
     // Adds what was executed in a context.
     void add(ContextId context, std::uint64_t instructions, double time_ns);
     void add_samples(ContextId context, std::uint64_t begun) { samples_[context] += begun; }
-    // Adds the number of executed instructions whose contexts stand for others (Place::folded).
+    // Adds the number of executed instructions whose contexts stand for others
+    // (ContextMatch::folded).
     void add_folded(std::uint64_t instructions) { folded_instructions_ += instructions; }
     void end_batch(const BatchSize& size);
     // See BatchSizes.
@@ -61,8 +62,9 @@ class StackTotals {
         Amount amount;
     };
 
-    std::optional<ContextId> as_caller(const StackTree& tree, ContextId context, Places& places);
-    Place find_place(const StackTree& tree, ContextId context, Places& places);
+    std::optional<ContextId> as_caller(const StackTree& tree, ContextId context,
+                                       ContextMatches& places);
+    ContextMatch find_place(const StackTree& tree, ContextId context, ContextMatches& places);
     void note_contexts();
     void note_parts();
     Amount& part(std::uint32_t function, std::size_t first);

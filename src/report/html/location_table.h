@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-class PlaceTable {
+class LocationTable {
   public:
     // A function, by its first instruction. Without a start: all code of the module in unknown
     // functions.
@@ -23,7 +23,7 @@ class PlaceTable {
     };
 
     // Both must outlive this.
-    PlaceTable(const std::vector<Module>& modules, SymbolSource& symbols)
+    LocationTable(const std::vector<Module>& modules, SymbolSource& symbols)
         : modules_(modules), symbols_(symbols) {}
 
     std::size_t place(CodeLocation location);

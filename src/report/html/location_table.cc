@@ -1,17 +1,17 @@
-#include "report/html/place_table.h"
+#include "report/html/location_table.h"
 
 #include "base/text/text_format.h"
 #include "report/html/json_table.h"
 
 namespace shadowprof {
 
-std::size_t PlaceTable::place(CodeLocation location) {
+std::size_t LocationTable::place(CodeLocation location) {
     const auto [it, added] = place_numbers_.try_emplace(location, places_.size());
     if (added) places_.push_back(location);
     return it->second;
 }
 
-std::size_t PlaceTable::function(CodeLocation location) {
+std::size_t LocationTable::function(CodeLocation location) {
     const auto start = symbols_.symbol(location).function_start;
     const auto [it, added] =
         function_numbers_.try_emplace({location.module, start}, functions_.size());
@@ -19,7 +19,7 @@ std::size_t PlaceTable::function(CodeLocation location) {
     return it->second;
 }
 
-std::size_t PlaceTable::file(std::string_view path) {
+std::size_t LocationTable::file(std::string_view path) {
     auto it = file_numbers_.find(path);
     if (it == file_numbers_.end()) {
         it = file_numbers_.emplace(path, files_.size()).first;
@@ -28,7 +28,7 @@ std::size_t PlaceTable::file(std::string_view path) {
     return it->second;
 }
 
-void PlaceTable::write(JsonWriter& json) {
+void LocationTable::write(JsonWriter& json) {
     json.key("places");
     begin_table(json, {"function", "offset", "address", "file", "line", "text"});
     for (const CodeLocation location : places_) {

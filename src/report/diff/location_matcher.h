@@ -27,12 +27,12 @@ enum class MatchedBy : std::uint8_t {
 std::string_view name(MatchedBy by);
 
 // Equal for places that match.
-struct MatchPlace {
+struct MatchKey {
     MatchedBy by = MatchedBy::nothing;
     std::uint32_t scope = 0;  // number of what contains `detail`: a file, a function or a profile
     std::uint64_t detail = 0;
 
-    friend constexpr auto operator<=>(const MatchPlace&, const MatchPlace&) = default;
+    friend constexpr auto operator<=>(const MatchKey&, const MatchKey&) = default;
 };
 
 // A file with code that is in one or both profiles.
@@ -62,15 +62,15 @@ struct FunctionMatches {
 //   - else by source line, counted from the function's first line if both know that.
 // Code without a function name is matched only in the same build. In other builds it counts as one
 // function per file.
-class PlaceMatcher {
+class LocationMatcher {
   public:
     // `base` and `next` must outlive the matcher.
-    PlaceMatcher(ProfileFile& base, ProfileFile& next);
+    LocationMatcher(ProfileFile& base, ProfileFile& next);
 
     // The place of an instruction.
-    MatchPlace place(DiffSide side, CodeLocation location);
+    MatchKey place(DiffSide side, CodeLocation location);
     // The place of the function around an instruction.
-    MatchPlace function(DiffSide side, CodeLocation location);
+    MatchKey function(DiffSide side, CodeLocation location);
 
     const std::vector<MatchedModule>& modules() const { return modules_; }
     const FunctionMatches& functions() const { return matches_; }
@@ -88,8 +88,8 @@ class PlaceMatcher {
     void match_modules();
     void pair_builds();
     void match_functions();
-    MatchPlace unmatched(DiffSide side, CodeLocation location) const;
-    MatchPlace line_place(DiffSide side, CodeLocation location, std::uint32_t number);
+    MatchKey unmatched(DiffSide side, CodeLocation location) const;
+    MatchKey line_place(DiffSide side, CodeLocation location, std::uint32_t number);
     ProfileFile& file(DiffSide side) { return *files_[static_cast<std::size_t>(side)]; }
 
     std::array<ProfileFile*, 2> files_;

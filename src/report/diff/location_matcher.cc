@@ -1,4 +1,4 @@
-#include "report/diff/place_matcher.h"
+#include "report/diff/location_matcher.h"
 
 #include <algorithm>
 
@@ -21,12 +21,12 @@ std::string_view name(MatchedBy by) {
     return names[static_cast<std::size_t>(by)];
 }
 
-PlaceMatcher::PlaceMatcher(ProfileFile& base, ProfileFile& next) : files_{&base, &next} {
+LocationMatcher::LocationMatcher(ProfileFile& base, ProfileFile& next) : files_{&base, &next} {
     match_modules();
     match_functions();
 }
 
-void PlaceMatcher::match_modules() {
+void LocationMatcher::match_modules() {
     JointModules joint;
     for (const DiffSide side : both_sides)
         module_numbers_[index(side)] = joint.add(file(side).profile.modules);
@@ -44,7 +44,7 @@ void PlaceMatcher::match_modules() {
 }
 
 // Joins unmatched modules if each profile has exactly one of that path, or else of that base name.
-void PlaceMatcher::pair_builds() {
+void LocationMatcher::pair_builds() {
     const auto pair_by = [&](auto key) {
         std::map<std::string, std::array<std::vector<std::uint32_t>, 2>> groups;
         for (std::uint32_t i = 0; i < modules_.size(); ++i)
@@ -64,7 +64,7 @@ void PlaceMatcher::pair_builds() {
     pair_by([](const std::string& path) { return std::string(base_name(path)); });
 }
 
-void PlaceMatcher::match_functions() {
+void LocationMatcher::match_functions() {
     std::vector<std::array<CodeShape, 2>> shapes;
     for (const DiffSide side : both_sides) {
         file(side).symbols.for_each([&](CodeLocation location, const CodeSymbol& symbol,
@@ -100,13 +100,13 @@ void PlaceMatcher::match_functions() {
     }
 }
 
-MatchPlace PlaceMatcher::unmatched(DiffSide side, CodeLocation location) const {
+MatchKey LocationMatcher::unmatched(DiffSide side, CodeLocation location) const {
     // Module numbers are so small that the scopes of the two sides cannot collide.
     const std::uint32_t scope = location.module * 2 + static_cast<std::uint32_t>(index(side));
     return {MatchedBy::nothing, scope, location.address};
 }
 
-MatchPlace PlaceMatcher::line_place(DiffSide side, CodeLocation location, std::uint32_t number) {
+MatchKey LocationMatcher::line_place(DiffSide side, CodeLocation location, std::uint32_t number) {
     const CodeSymbol& symbol = file(side).symbols.symbol(location);
     const Function& function = functions_[number];
     if (symbol.line == 0) return unmatched(side, location);
@@ -120,7 +120,7 @@ MatchPlace PlaceMatcher::line_place(DiffSide side, CodeLocation location, std::u
     return {MatchedBy::line, number, it->second};
 }
 
-MatchPlace PlaceMatcher::place(DiffSide side, CodeLocation location) {
+MatchKey LocationMatcher::place(DiffSide side, CodeLocation location) {
     CodeLocation common = location;
     if (!renumber(common, module_numbers_[index(side)])) return unmatched(side, {no_module / 2, 0});
     if (modules_[common.module].same_build)
@@ -135,7 +135,7 @@ MatchPlace PlaceMatcher::place(DiffSide side, CodeLocation location) {
             location.address - symbol.function_start.value_or(location.address)};
 }
 
-MatchPlace PlaceMatcher::function(DiffSide side, CodeLocation location) {
+MatchKey LocationMatcher::function(DiffSide side, CodeLocation location) {
     constexpr std::uint64_t no_function = UINT64_MAX;
     CodeLocation common = location;
     if (!renumber(common, module_numbers_[index(side)])) return unmatched(side, {no_module / 2, 0});
