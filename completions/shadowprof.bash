@@ -11,7 +11,10 @@ _shadowprof_table() {
 }
 
 _shadowprof_values() {
-    _shadowprof_table "$1" | sed -n "s/^$2\t//p"
+    local option words rest
+    while IFS=$'\t' read -r option words rest; do
+        [[ $option == "$2" ]] && printf '%s\n' "$words"
+    done < <(_shadowprof_table "$1")
 }
 
 _shadowprof() {

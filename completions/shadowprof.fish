@@ -9,6 +9,7 @@ end
 function __shadowprof_table
     set -l words (commandline -opc)
     test (count $words) -ge 2; or return
+    contains -- -- $words; and return
     shadowprof $words[2] --completion-words 2>/dev/null
 end
 
@@ -22,7 +23,7 @@ function __shadowprof_values
     set -l typed (string match -rg '^(--[a-z-]+)=' -- (commandline -ct))
     set -l option $words[-1]
     test -n "$typed"; and set option $typed
-    for word in (__shadowprof_table | string match -rg "^$option\t(.+)" | string split ' ')
+    for word in (__shadowprof_table | string match -rg "^$(string escape --style=regex -- $option)\t([^\t]+)" | string split ' ')
         test -n "$typed"; and echo "$typed=$word"; or echo $word
     end
 end

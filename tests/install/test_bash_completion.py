@@ -18,6 +18,7 @@ def completed(*words):
     environment = dict(os.environ, PATH=f"{SHADOWPROF.parent}:{os.environ['PATH']}")
     done = subprocess.run(["bash", "-c", script, "bash", *words], env=environment, check=True,
                           capture_output=True, text=True)
+    assert not done.stderr, done.stderr
     return done.stdout.split()
 
 
@@ -55,6 +56,11 @@ class Bash(unittest.TestCase):
                     done = subprocess.run([SHADOWPROF, "run", f"{option}={word}", "--help"],
                                           check=False, capture_output=True)
                     self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_words_of_the_user_are_no_patterns(self):
+        for typed in ("/tmp/a.json", "/y/;1e touch EXECUTED #", "--.*"):
+            with self.subTest(typed=typed):
+                self.assertNotIn("--by", completed("shadowprof", "report", typed, ""))
 
     def test_processes_to_attach_to(self):
         self.assertIn(str(os.getpid()), completed("shadowprof", "attach", str(os.getpid())))

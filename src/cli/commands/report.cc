@@ -67,7 +67,8 @@ int report_main(std::span<const std::string> words) {
               TRY_ASSIGN(const auto members, split_list(value));
               lists.by.insert(lists.by.end(), members.begin(), members.end());
               return {};
-          }},
+          },
+          .takes_list = true},
          {.names = "--top",
           .value = "N",
           .help = "show this many entries of each list; 0 shows all [20]",

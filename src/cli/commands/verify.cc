@@ -69,7 +69,8 @@ int verify_main(std::span<const std::string> words) {
               TRY_ASSIGN(options.flipped.value, parse_u64(value));
               return {};
           }}});
-    if (const auto done = line.parse(words, exit_own_failure, true)) return *done;
+    if (const auto done = line.parse(words, exit_own_failure, CommandLine::Options::before_command))
+        return *done;
     survive_closed_pipes();
     const auto outcome = verify_target(options);
     if (!outcome) {

@@ -60,23 +60,27 @@ void append_row(std::string& text, const OptionRow& row) {
 }  // namespace
 
 std::string command_help(const CommandUsage& usage, std::span<const OptionRow> rows) {
-    std::string text = fmt::format("Usage: shadowprof {} {}\n\n{}\n\n", usage.name, usage.arguments,
-                                   usage.description);
+    std::string text = fmt::format("Usage: shadowprof {} {}\n\n", usage.name, usage.arguments);
+    append_words(text, usage.description, 0);
+    text += "\n\n";
     for (const OptionRow& row : rows)
         if (row.is_argument()) append_row(text, row);
     if (std::ranges::any_of(rows, &OptionRow::is_argument)) text += '\n';
     text += "Options (defaults are in brackets):\n";
     for (const OptionRow& row : rows)
         if (!row.is_argument()) append_row(text, row);
-    if (!usage.epilogue.empty()) text += fmt::format("\n{}\n", usage.epilogue);
-    return text;
+    if (usage.epilogue.empty()) return text;
+    text += '\n';
+    append_words(text, usage.epilogue, 0);
+    return text + '\n';
 }
 
 std::string completion_words(std::span<const OptionRow> rows) {
     std::string text;
     for (const OptionRow& row : rows)
         if (!row.is_argument())
-            text += fmt::format("{}\t{}\n", row.long_name(), fmt::join(row.words, " "));
+            text += fmt::format("{}\t{}{}\n", row.long_name(), fmt::join(row.words, " "),
+                                row.takes_list ? "\tlist" : "");
     return text;
 }
 

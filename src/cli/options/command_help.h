@@ -20,7 +20,8 @@ struct CommandUsage {
 std::string command_help(const CommandUsage& usage, std::span<const OptionRow> rows);
 
 // Returns a line for each option: its name, a tab, and the words that its value may be, separated
-// by blanks. Shell completions read it from `shadowprof COMMAND --completion-words`.
+// by blanks; behind another tab, "list" if the value may be several of them. Shell completions read
+// it from `shadowprof COMMAND --completion-words`.
 std::string completion_words(std::span<const OptionRow> rows);
 
 }  // namespace shadowprof

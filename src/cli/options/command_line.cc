@@ -1,7 +1,6 @@
 #include "cli/options/command_line.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 
 #include "base/files/put.h"
 #include "base/text/suggest.h"
@@ -12,39 +11,36 @@ namespace shadowprof {
 
 CommandLine::CommandLine(const CommandUsage& usage, std::vector<OptionRow> rows)
     : usage_(usage), rows_(std::move(rows)), app_(std::make_unique<CLI::App>()) {
-    rows_.push_back({.names = "-h,--help", .help = "show this text", .set = set_flag(help_)});
+    rows_.push_back({.names = "-h,--help", .help = "show this text"});
     app_->set_help_flag("");
-    for (const OptionRow& row : rows_) add(row);
-    app_->add_flag_function("--completion-words",
-                            [this](std::int64_t) { completion_words_ = true; })
+    for (const OptionRow& row : rows_) {
+        if (row.is_argument() || &row == &rows_.back()) continue;
+        add(row, row.names, std::string(row.long_name()));
+        if (!row.old_name.empty())
+            add(row, row.old_name, fmt::format("{} (now {})", row.old_name, row.long_name()));
+    }
+    // Not by add(), as they hold even behind a bad value.
+    app_->add_flag_callback("-h,--help", [this] { help_ = true; })->trigger_on_parse();
+    app_->add_flag_callback("--completion-words", [this] { completion_words_ = true; })
         ->trigger_on_parse();
 }
 CommandLine::~CommandLine() = default;
 
 // Only the first bad value is reported: a good value behind it must not hide it.
-void CommandLine::take(const OptionRow& row, std::string_view value) {
+void CommandLine::take(const OptionRow& row, std::string_view value, std::string_view typed) {
     if (failure_) return;
-    if (auto applied = apply(row, value); !applied) failure_ = std::move(applied).error();
+    if (auto applied = apply(row, value, typed); !applied) failure_ = std::move(applied).error();
 }
 
-void CommandLine::add(const OptionRow& row) {
+// `typed` is what messages call the option.
+void CommandLine::add(const OptionRow& row, const std::string& names, const std::string& typed) {
     if (row.is_flag()) {
-        app_->add_flag_function(row.names, [this, &row](std::int64_t) { take(row, ""); })
+        app_->add_flag_callback(names, [this, &row, typed] { take(row, "", typed); })
             ->trigger_on_parse();
         return;
     }
-    if (row.argument == OptionRow::Argument::one_or_more) {
-        const auto take_all = [this, &row](const std::vector<std::string>& values) {
-            for (const std::string& value : values) take(row, value);
-        };
-        app_->add_option_function<std::vector<std::string>>(row.names, take_all)->required();
-        return;
-    }
-    const std::string names = row.old_name.empty() ? row.names : row.names + ',' + row.old_name;
     auto* option = app_->add_option_function<std::string>(
-        names, [this, &row](const std::string& value) { take(row, value); });
-    option->required(row.required || row.argument == OptionRow::Argument::required);
-    if (row.is_argument()) return;
+        names, [this, &row, typed](const std::string& value) { take(row, value, typed); });
     option->type_name(row.value)->trigger_on_parse();
     if (row.may_go_without_value()) option->expected(0);
 }
@@ -53,32 +49,64 @@ bool CommandLine::has(std::string_view option) const {
     return app_->count(std::string(option)) != 0;
 }
 
-Result<void> CommandLine::read(std::span<const std::string> words) {
+// A request for help hides all errors, as users make it because of one.
+Result<void> CommandLine::read(std::span<const std::string> words, Options where) {
+    where == Options::anywhere ? app_->allow_extras() : app_->prefix_command();
+    std::optional<Error> wrong;
     try {
-        // CLI11 expects the words in reverse order.
+        // CLI11 takes them from the end.
         app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
-    } catch (const CLI::ParseError& error) {
-        if (!failure_ && !asked_text()) return Error{ErrorCode::usage, 0, error.what()};
+    } catch (const std::exception& error) {
+        wrong = Error{ErrorCode::usage, 0, error.what()};
     }
+    if (asked_text()) return {};
     if (failure_) return *std::move(failure_);
+    if (wrong) return *std::move(wrong);
+    return {};
+}
+
+// Gives the words that are no options to the arguments, in order. Behind "--", or behind the first
+// argument of a command whose options come first, no word is an option.
+Result<void> CommandLine::take_arguments(std::vector<std::string> rest, Options where) {
+    auto options_end = std::ranges::find(rest, "--");
+    if (where == Options::before_command)
+        options_end = std::min(options_end, std::ranges::find_if_not(rest, looks_like_option));
+    const auto unknown = std::find_if(rest.begin(), options_end, looks_like_option);
+    if (unknown != options_end) return unknown_option(*unknown);
+    if (options_end != rest.end() && *options_end == "--") rest.erase(options_end);
+    auto next = rest.cbegin();
+    for (const OptionRow& row : rows_) {
+        if (!row.is_argument()) continue;
+        using enum OptionRow::Argument;
+        if (next == rest.cend() && row.argument != optional)
+            return Error{ErrorCode::usage, 0, fmt::format("{} is required", row.names)};
+        const bool takes_all = row.argument == one_or_more;
+        for (; next != rest.cend(); ++next) {
+            TRY(apply(row, *next, row.names));
+            if (!takes_all) {
+                ++next;
+                break;
+            }
+        }
+    }
+    if (next == rest.cend()) return {};
+    return Error{ErrorCode::usage, 0,
+                 fmt::format("'{}' is one argument too many", printable(*next))};
+}
+
+Result<void> CommandLine::check_required() const {
+    for (const OptionRow& row : rows_)
+        if (row.required && !has(row.long_name()))
+            return Error{ErrorCode::usage, 0, fmt::format("{} is required", row.long_name())};
     return {};
 }
 
 std::optional<int> CommandLine::parse(std::span<const std::string> words, int usage_status,
-                                      bool options_first) {
-    if (options_first) {
-        app_->positionals_at_end();
-        app_->prefix_command();
-    }
-    app_->allow_extras();
-    auto done = read(words);
-    if (const auto text = asked_text(); done && text) return put(stdout, *text), 0;
-    const auto rest = app_->remaining();
-    if (done && !options_first && !rest.empty())
-        done = rest.front().starts_with('-')
-                   ? unknown_option(rest.front())
-                   : Error{ErrorCode::usage, 0,
-                           fmt::format("'{}' is one argument too many", printable(rest.front()))};
+                                      Options where) {
+    auto done = read(words, where);
+    if (const auto text = asked_text()) return put(stdout, *text), 0;
+    if (done) done = take_arguments(app_->remaining(), where);
+    if (done) done = check_required();
     if (done) return std::nullopt;
     say("{}: {}", usage_.name, done.error().message);
     say("try 'shadowprof {} --help'", usage_.name);
@@ -86,9 +114,8 @@ std::optional<int> CommandLine::parse(std::span<const std::string> words, int us
 }
 
 Result<std::vector<std::string>> CommandLine::parse_options(std::span<const std::string> words,
-                                                            Options options) {
-    options == Options::anywhere ? app_->allow_extras() : app_->prefix_command();
-    TRY(read(words));
+                                                            Options where) {
+    TRY(read(words, where));
     return app_->remaining();
 }
 
@@ -99,10 +126,16 @@ std::optional<std::string> CommandLine::asked_text() const {
 }
 
 Error CommandLine::unknown_option(std::string_view word) const {
-    const std::string_view typed = word.substr(0, word.find('='));
+    const std::string_view name = word.substr(0, word.find('='));
+    const bool is_dashes = name.find_first_not_of('-') == std::string_view::npos;
+    const std::string_view typed = is_dashes ? word : name;
     std::vector<std::string_view> names;
-    for (const OptionRow& row : rows_) names.push_back(row.long_name());
-    const std::string_view near = nearest(typed, names);
+    for (const OptionRow& row : rows_)
+        for (const std::string_view each : {row.long_name(), std::string_view(row.old_name)})
+            if (each.starts_with('-')) names.push_back(each);
+    std::string_view near = nearest(typed, names);
+    for (const OptionRow& row : rows_)
+        if (!near.empty() && near == row.old_name) near = row.long_name();
     return {ErrorCode::usage, 0,
             near.empty()
                 ? fmt::format("unknown option '{}'", printable(typed))

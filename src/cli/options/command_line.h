@@ -30,15 +30,16 @@ class CommandLine {
     // Whether an option was given; `option` is its long name.
     bool has(std::string_view option) const;
 
+    // Where options may be: only before the first word that is no option, or anywhere before "--".
+    enum class Options { before_command, anywhere };
+
     // Parses all words. Returns nullopt if the command is to go on. Otherwise returns its exit
     // status: 0 after help was asked for and printed, `usage_status` after an error was printed.
-    // With `options_first`, the words behind the first argument are not parsed as options.
     std::optional<int> parse(std::span<const std::string> words, int usage_status,
-                             bool options_first = false);
+                             Options where = Options::anywhere);
 
-    // Where options may be: only before the first word that is no option, or anywhere.
-    enum class Options { before_command, anywhere };
-    // Parses the options and returns the other words. Errors: usage.
+    // Parses the options alone. Returns the other words, "--" and unknown options among them.
+    // Errors: usage.
     Result<std::vector<std::string>> parse_options(std::span<const std::string> words,
                                                    Options options);
     // Returns the text that the words asked for instead of a run: the command's help or its
@@ -49,9 +50,11 @@ class CommandLine {
     Error unknown_option(std::string_view word) const;
 
   private:
-    void add(const OptionRow& row);
-    void take(const OptionRow& row, std::string_view value);
-    Result<void> read(std::span<const std::string> words);
+    void add(const OptionRow& row, const std::string& names, const std::string& typed);
+    void take(const OptionRow& row, std::string_view value, std::string_view typed);
+    Result<void> read(std::span<const std::string> words, Options where);
+    Result<void> take_arguments(std::vector<std::string> rest, Options where);
+    Result<void> check_required() const;
 
     CommandUsage usage_;
     std::vector<OptionRow> rows_;

@@ -7,7 +7,9 @@
 namespace shadowprof::command_line_test {
 namespace {
 
-constexpr CommandUsage usage = {"paint", "[options] WALL", "Paints a wall."};
+constexpr CommandUsage usage = {
+    "paint", "[options] WALL",
+    "Paints a wall, which should be dry and clean, in as many coats as are asked for, one by one."};
 
 struct Request {
     std::string wall;
@@ -59,11 +61,72 @@ TEST_CASE("values reach what the rows say, the last one wins") {
 }
 
 TEST_CASE("wrong words end with the status for them") {
-    for (const auto& words : std::vector<std::vector<std::string>>{
-             {}, {"north", "south"}, {"north", "--coat"}, {"north", "-c"}, {"north", "-c", "x"}}) {
+    for (const auto& words : std::vector<std::vector<std::string>>{{},
+                                                                   {"north", "south"},
+                                                                   {"north", "--coat"},
+                                                                   {"north", "-c"},
+                                                                   {"north", "-c", "x"},
+                                                                   {"north", "--dry=maybe"},
+                                                                   {"north", "--", "--dry"}}) {
         Request request;
         CHECK(CommandLine(usage, rows(request)).parse(words, 7) == 7);
     }
+}
+
+TEST_CASE("behind -- no word is an option, and a flag that is false is not set") {
+    Request request;
+    CommandLine line(usage, rows(request));
+    CHECK_FALSE(line.parse(std::vector<std::string>{"--dry=false", "--", "--dry"}, 7));
+    CHECK(request.wall == "--dry");
+    CHECK_FALSE(request.dry);
+}
+
+TEST_CASE("a command whose options come first leaves the words behind them as they are") {
+    std::vector<std::string> command;
+    const auto all = [&] {
+        return std::vector<OptionRow>{{.names = "COMMAND",
+                                       .set = add_text(command),
+                                       .argument = OptionRow::Argument::one_or_more}};
+    };
+    const auto first = CommandLine::Options::before_command;
+    const std::vector<std::string> program = {"echo", "[a,b]", "--", "--help", "-x"};
+    CHECK_FALSE(CommandLine(usage, all()).parse(program, 7, first));
+    CHECK(command == program);
+    command.clear();
+    CHECK_FALSE(
+        CommandLine(usage, all()).parse(std::vector<std::string>{"--", "--", "a"}, 7, first));
+    CHECK(command == std::vector<std::string>{"--", "a"});
+    CHECK(CommandLine(usage, all()).parse(std::vector<std::string>{"--nope", "true"}, 7, first) ==
+          7);
+}
+
+TEST_CASE("help is shown whatever else is wrong") {
+    for (const auto& words : std::vector<std::vector<std::string>>{
+             {"--coats=many", "--help"}, {"--help", "--coats"}, {"--nope", "-h"}, {"-h"}}) {
+        Request request;
+        CHECK(CommandLine(usage, rows(request)).parse(words, 7) == 0);
+    }
+}
+
+TEST_CASE("an option is accepted by its older name, and messages say the name of now") {
+    std::string pace;
+    const auto all = [&] {
+        return std::vector<OptionRow>{
+            {.names = "--pace",
+             .old_name = "--speed",
+             .value = "PACE",
+             .words = {"slow", "fast"},
+             .choose = [&](std::size_t choice) { pace = choice == 0 ? "slow" : "fast"; }}};
+    };
+    CommandLine line(usage, all());
+    CHECK_FALSE(line.parse(std::vector<std::string>{"--speed=fast"}, 7));
+    CHECK(pace == "fast");
+    CommandLine wrong(usage, all());
+    const auto failed = wrong.parse_options(std::vector<std::string>{"--speed", "none"},
+                                            CommandLine::Options::anywhere);
+    CHECK(failed.error().message == "--speed (now --pace) 'none': must be one of slow, fast");
+    CHECK(line.unknown_option("--sped").message ==
+          "unknown option '--sped'; did you mean '--pace'?");
 }
 
 TEST_CASE("a bad value is named with its option, what it must be, and the word that was meant") {

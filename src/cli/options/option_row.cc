@@ -44,13 +44,12 @@ SetOption set_count(std::size_t& count) {
     };
 }
 
-Result<void> apply(const OptionRow& row, std::string_view value) {
+Result<void> apply(const OptionRow& row, std::string_view value, std::string_view typed) {
     auto result = row.choose ? choose(row, value) : row.set(value);
     if (result) return result;
     const bool has_value = !row.is_flag() && !(row.may_go_without_value() && value == no_value);
     return std::move(result).error().with_context(
-        has_value ? fmt::format("{} '{}'", row.long_name(), printable(value))
-                  : std::string(row.long_name()));
+        has_value ? fmt::format("{} '{}'", typed, printable(value)) : std::string(typed));
 }
 
 }  // namespace shadowprof

@@ -40,6 +40,7 @@ struct OptionRow {
     // Returns the value that a profile keeps, or nullopt if the option has no effect. Null if
     // profiles never keep this option.
     std::function<std::optional<std::string>()> kept{};
+    bool takes_list = false;  // the value is a list of `words`, separated by commas
     Argument argument = Argument::optional;
     bool required = false;  // for options; arguments use `argument`
 
@@ -59,8 +60,13 @@ SetOption add_text(std::vector<std::string>& texts);
 // Accepts a whole number of at least 0, also with k, M or G.
 SetOption set_count(std::size_t& count);
 
-// Gives `value` to the row. Errors: usage; the message names the option, the value and what it must
-// be.
-Result<void> apply(const OptionRow& row, std::string_view value);
+// Gives `value` to the row. Errors: usage; the message names the option as `typed`, the value and
+// what it must be.
+Result<void> apply(const OptionRow& row, std::string_view value, std::string_view typed);
+
+// "-x" and "--x" do; "-", which stands for standard input, does not.
+constexpr bool looks_like_option(std::string_view word) {
+    return word.size() > 1 && word.front() == '-';
+}
 
 }  // namespace shadowprof

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/text/text_format.h"
 #include "cli/options/command_line.h"
 #include "cli/options/option_table.h"
 #include "cli/options/values.h"
@@ -36,10 +37,6 @@ struct Reading {
 constexpr Reading reading_run = {run_usage, CommandLine::Options::before_command};
 constexpr Reading reading_attach = {attach_usage, CommandLine::Options::anywhere};
 
-bool looks_like_option(string_view word) {
-    return word.size() > 1 && word.front() == '-';
-}
-
 Error unknown_option(const Reading& reading, string_view word) {
     RunRequest none;
     return CommandLine(reading.usage, run_options(none)).unknown_option(word);
@@ -63,17 +60,23 @@ Result<std::vector<std::string>> environment_words(string_view environment) {
     std::vector<std::string> rest;
     auto alone = parse_words(*words, reading_run, rest);
     if (!alone) return std::move(alone).error().with_context(variable);
+    if (alone->text)
+        return Error{
+            ErrorCode::usage, 0,
+            fmt::format("{}: --help and --completion-words must be on the command line", variable)};
     if (rest.empty() && !words->empty() && words->back() == "--") rest = {"--"};
     if (rest.empty()) return std::move(words).value();
     if (rest.front() != "--" && looks_like_option(rest.front()))
         return unknown_option(reading_run, rest.front()).with_context(variable);
     return Error{ErrorCode::usage, 0,
-                 fmt::format("{}: '{}' is not an option", variable, rest.front())};
+                 fmt::format("{}: '{}' is not an option", variable, printable(rest.front()))};
 }
 
-// The environment's words, then those of the command line.
+// Parses the environment's words, then those of the command line. Where the latter ask for a text,
+// the environment plays no role.
 Result<RunRequest> parse_all(std::span<const std::string> words, string_view environment,
                              const Reading& reading, std::vector<std::string>& rest) {
+    if (auto asked = parse_words(words, reading, rest); asked && asked->text) return asked;
     TRY_ASSIGN(std::vector<std::string> all, environment_words(environment));
     all.insert(all.end(), words.begin(), words.end());
     return parse_words(all, reading, rest);
@@ -96,9 +99,9 @@ Result<pid_t> process_id(std::vector<std::string> rest) {
         if (looks_like_option(word)) return unknown_option(reading_attach, word);
     if (rest.empty()) return Error{ErrorCode::usage, 0, "no process to attach to"};
     if (rest.size() > 1)
-        return Error{
-            ErrorCode::usage, 0,
-            fmt::format("only one process can be attached to; '{}' is a second argument", rest[1])};
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("only one process can be attached to; '{}' is a second argument",
+                                 printable(rest[1]))};
     const auto id = parse_u64(rest.front());
     const bool decimal = rest.front().find_first_not_of("0123456789") == std::string::npos;
     constexpr std::uint64_t most = std::numeric_limits<pid_t>::max();
@@ -107,11 +110,11 @@ Result<pid_t> process_id(std::vector<std::string> rest) {
             ErrorCode::usage, 0,
             fmt::format("PID '{}': must be the id of a running process, a whole number from "
                         "1 to {}",
-                        rest.front(), most)};
+                        printable(rest.front()), most)};
     return static_cast<pid_t>(*id);
 }
 
-// --burst implies live samples and excludes other modes.
+// --live-timing implies live samples and excludes other modes.
 Result<void> fit_live_timing(RunRequest& request) {
     RunOptions& options = request.options;
     if (!options.live_timing) return {};
@@ -238,9 +241,9 @@ Result<void> settle_bursts(RunRequest& request) {
 Result<RunRequest> parse_run(std::span<const std::string> words, std::string_view environment) {
     std::vector<std::string> rest;
     TRY_ASSIGN(RunRequest request, parse_all(words, environment, reading_run, rest));
+    if (request.text) return request;
     TRY_ASSIGN(request.options.command, target_command(std::move(rest)));
-    if (request.options.command.empty() && !request.text)
-        return Error{ErrorCode::usage, 0, "no program to run"};
+    if (request.options.command.empty()) return Error{ErrorCode::usage, 0, "no program to run"};
     TRY(fit_live_timing(request));
     TRY(fit_sample_time(request));
     TRY(check_streams(request));

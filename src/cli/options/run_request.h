@@ -25,7 +25,7 @@ struct RunRequest {
     std::optional<bool>
         follow_forks;  // the option's value; options.follow_forks is the resulting setting
     std::optional<EveryValue>
-        every;  // the option's value; options.windows has the resulting setting
+        every;  // the option's value; options.bursts has the resulting setting
     std::vector<EventsOfKind> burst_lengths;
     std::string control;  // value of --control; empty: no commands
     std::string output = "shadowprof.json";

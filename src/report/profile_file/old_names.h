@@ -31,6 +31,7 @@ inline constexpr OldName old_counter_names[] = {
 inline constexpr OldName old_mode_names[] = {{"live", "burst"},
                                              {"shadow and live", "shadow and burst"}};
 
+using Options = std::map<std::string, std::string>;
 using Counters = std::map<std::string, std::uint64_t>;
 
 inline Counters with_old_names(Counters counters) {
@@ -49,6 +50,17 @@ inline Counters without_old_names(Counters counters) {
         counters.erase(old);
     }
     return counters;
+}
+
+// Of run.options.
+inline Options without_old_names(Options options) {
+    if (const auto timing = options.find("burst"); timing != options.end()) {
+        options.try_emplace("live-timing", timing->second);
+        options.erase(timing);
+    }
+    if (const auto mode = options.find("mode"); mode != options.end() && mode->second == "burst")
+        mode->second = "live";
+    return options;
 }
 
 inline std::string current_mode(std::string mode) {

@@ -283,6 +283,7 @@ void ProfileParser::read_run(JsonFields in) {
     JsonFields options = in.object("options");
     for (const auto& [key, value] : options.json().items())
         run.options.emplace(key, options.text(key));
+    run.options = without_old_names(std::move(run.options));
     in.take(options, "options");
     run.merged_runs = in.optional_count("merged_runs").value_or(1);
     JsonFields host = in.object("host");
