@@ -1,4 +1,4 @@
-// Events that runners' threads send to the main thread.
+// Events that runners' threads send to the tracing thread.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct RunnerEvent {
     Kind kind = Kind::finished;
 };
 
-// Events of all runners, for the main thread's loop.
+// Events of all runners, for the tracing thread's loop.
 class RunnerEvents {
   public:
     static Result<std::unique_ptr<RunnerEvents>> create();

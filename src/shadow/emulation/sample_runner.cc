@@ -35,7 +35,7 @@ void SampleRunner::give_up() {
     if (emulation_.has_worker()) kill(worker_pid(), SIGKILL);
 }
 
-// Functions for the main thread.
+// Functions for the tracing thread.
 
 std::optional<SampleRunner::Lease> SampleRunner::try_lease() {
     const std::lock_guard lock(mutex_);

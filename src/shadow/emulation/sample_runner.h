@@ -1,7 +1,7 @@
 // A thread that takes samples one after the other: it has their snapshots emulated and the
-// collector fed. It leaves steps on a replica to the main thread, which alone may use ptrace.
+// collector fed. It leaves steps on a replica to the tracing thread, which alone may use ptrace.
 //
-// The main thread holds a runner by a lease, which begins one sample:
+// The tracing thread holds a runner by a lease, which begins one sample:
 //
 //     auto lease = runner.try_lease();
 //     std::move(*lease).begin(source, job);                  a shadow sample, which ends by itself
@@ -48,7 +48,7 @@ class SampleRunner final : private EmulationHooks {
 
     pid_t worker_pid() const { return emulation_.worker_pid(); }
 
-    // All of these are for the main thread.
+    // All of these are for the tracing thread.
     //
     // Whether no sample is under way.
     bool is_idle() const { return idle_; }
@@ -92,7 +92,7 @@ class SampleRunner final : private EmulationHooks {
     SampleReport run(SampleJob& job);
 
     RunnerEvents& events_;
-    // Used by the runner's thread, or by the main thread while the runner is idle and leased.
+    // Used by the runner's thread, or by the tracing thread while the runner is idle and leased.
     SampleEmulation emulation_;
     // What the last live sample, or Lease::observe(), saw. Used like emulation_.
     std::optional<SampleJob> seen_;
@@ -100,7 +100,7 @@ class SampleRunner final : private EmulationHooks {
 
     std::atomic<pid_t> thread_id_{0};  // 0: the thread has not begun yet
 
-    bool idle_ = true;  // used by the main thread
+    bool idle_ = true;  // used by the tracing thread
     SampleSource* source_ = nullptr;
 
     std::mutex mutex_;

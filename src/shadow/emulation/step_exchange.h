@@ -1,5 +1,5 @@
 // Instructions that the emulator cannot execute are executed by the processor, on the replica. Only
-// the main thread may use ptrace, so the thread that follows the emulation asks it.
+// the tracing thread may use ptrace, so the thread that follows the emulation asks it.
 #pragma once
 
 #include <condition_variable>
@@ -20,12 +20,12 @@ class StepExchange {
     };
 
     // Has the instruction at cpu.rip executed, and blocks until the answer has come. `announce`
-    // must tell the main thread. Returns how the sample ends because of it, or nothing if the
+    // must tell the tracing thread. Returns how the sample ends because of it, or nothing if the
     // sample goes on; `stopped` after quit().
     std::optional<SampleEnd> ask(CpuState& cpu, std::span<const StepPage> pages,
                                  const std::function<void()>& announce);
 
-    // To be called in the main thread, once for each announcement.
+    // To be called in the tracing thread, once for each announcement.
     const Step& step() const { return step_; }
     void answer(const CpuState& cpu, std::optional<SampleEnd> end);
 

@@ -76,7 +76,7 @@ void ProcessTree::note_exec(SampledProcess& process) {
     process.known_exec_count = process.target->exec_count();
     process.speeds = {};
     process.input_need = {};
-    process.meeting = {};
+    process.waiting_processor = {};
     process.idle_in_a_row = 0;
     log_.set_command(process.number, process.target->executed_command());
     if (credentials_.may_trace_privileged || process.number == 0) return;

@@ -26,11 +26,11 @@
 #include "shadow/input/input_need.h"
 #include "shadow/program/code_speeds.h"
 #include "shadow/program/fault_price.h"
-#include "shadow/program/meeting_place.h"
 #include "shadow/program/process_log.h"
 #include "shadow/program/sample_pace.h"
 #include "shadow/program/unforked_watch.h"
 #include "shadow/program/vdso_watch.h"
+#include "shadow/program/waiting_processor.h"
 #include "shadow/request/shadow_policy.h"
 #include "shadow/window/live_windows.h"
 #include "shadow/window/sample_window.h"
@@ -64,7 +64,7 @@ struct SampledProcess {
     InputNeed input_need;
     std::optional<UnsettledSample> unsettled;
     double unsettled_waiting_seconds = 0;  // waiting for us until the last sample finished
-    MeetingPlace meeting;
+    WaitingProcessor waiting_processor;
     unsigned idle_in_a_row = 0;  // how often in a row nothing executed when a sample was due
     unsigned waits_for_us = 0;   // how often in a row RunsBeforeStop::all_wait_for_us() held
     // Whether the process has been idle for so long that it is looked at before it is stopped, and

@@ -129,8 +129,7 @@ void OwnProcessors::keep_off(pid_t pid, std::span<const pid_t> workers) {
     if (CPU_COUNT(&busy) != 0) avoid(busy, workers);
 }
 
-OwnProcessors::Meeting::Meeting(const OwnProcessors& processors, pid_t pid)
-    : processors_(processors) {
+OwnProcessors::Visit::Visit(const OwnProcessors& processors, pid_t pid) : processors_(processors) {
     const auto processor = processor_of(pid);
     if (!processors.is_known_ || !processor) return;
     cpu_set_t one;
@@ -139,7 +138,7 @@ OwnProcessors::Meeting::Meeting(const OwnProcessors& processors, pid_t pid)
     has_moved_ = sched_setaffinity(0, sizeof one, &one) == 0;
 }
 
-OwnProcessors::Meeting::~Meeting() {
+OwnProcessors::Visit::~Visit() {
     const auto& used = processors_.used_;
     if (has_moved_) (void)sched_setaffinity(0, sizeof used, &used);
 }

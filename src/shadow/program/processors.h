@@ -48,12 +48,12 @@ class OwnProcessors {
     // While it lives, the calling thread stays on the processor that a process runs on, or ran on
     // last. It gets this processor as soon as it wakes up, if the kernel lets it. `processors` must
     // outlive it.
-    class Meeting {
+    class Visit {
       public:
-        Meeting(const OwnProcessors& processors, pid_t pid);
-        ~Meeting();
-        Meeting(const Meeting&) = delete;
-        Meeting& operator=(const Meeting&) = delete;
+        Visit(const OwnProcessors& processors, pid_t pid);
+        ~Visit();
+        Visit(const Visit&) = delete;
+        Visit& operator=(const Visit&) = delete;
 
         bool has_moved() const { return has_moved_; }
 
@@ -65,8 +65,8 @@ class OwnProcessors {
     // Lets all threads of this process run again where they could at first. avoid() may be called
     // again.
     void release();
-    // Moves all threads of this process, and the workers, to where they were before a meeting.
-    // Threads that were born in the meeting inherited its processor.
+    // Moves all threads of this process, and the workers, to where they were before a visit.
+    // Threads that were born in the visit inherited its processor.
     void go_back(std::span<const pid_t> workers) { use(used_, workers); }
 
   private:

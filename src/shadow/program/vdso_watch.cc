@@ -8,7 +8,7 @@ namespace shadowprof {
 namespace {
 
 // How often in a row a sample waits for threads in the vDSO.
-constexpr int max_meetings = 4;
+constexpr int max_times_inside = 4;
 
 }  // namespace
 
@@ -28,10 +28,10 @@ bool VdsoWatch::leave_out(const Target& target, std::vector<SampleThread>& threa
         return vdso_ && vdso_->contains(thread.cpu.rip);
     };
     if (std::ranges::none_of(threads, is_inside)) {
-        meetings_ = 0;
+        times_inside_ = 0;
         return true;
     }
-    if (++meetings_ < max_meetings || is_inside(threads.front())) return false;
+    if (++times_inside_ < max_times_inside || is_inside(threads.front())) return false;
     std::erase_if(threads, is_inside);
     return true;
 }

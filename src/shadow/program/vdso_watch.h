@@ -24,7 +24,7 @@ class VdsoWatch {
   private:
     std::optional<Mapping> vdso_;
     std::uint64_t exec_count_ = 0;  // Target::exec_count() when `vdso_` was found
-    int meetings_ = 0;              // how often in a row a thread was inside when a sample was due
+    int times_inside_ = 0;          // how often in a row a thread was inside when a sample was due
 };
 
 }  // namespace shadowprof

@@ -245,7 +245,7 @@ void Sampler::finish() {
     for (auto* source : sources_) source->end();
     runners_->end();
     // Sources may measure the machine when they fill the profile.
-    meeting_.reset();
+    visit_.reset();
     own_processors_.release();
 }
 

@@ -120,9 +120,9 @@ class Sampler {
     Clock::time_point next_step() const;
     bool plans_ahead() const;
     void drop_plan();
-    bool meet(const SampledProcess& process);
-    void end_meeting();
-    void plan_or_meet(Clock::time_point now);
+    bool visit_processor_of(const SampledProcess& process);
+    void end_visit();
+    void plan_or_visit(Clock::time_point now);
     void try_plan(Clock::time_point now);
     void plan(SampleRunner::Lease runner, Clock::time_point now);
     void plan(SampledProcess& process, SampleRunner::Lease runner, Clock::time_point now);
@@ -171,8 +171,8 @@ class Sampler {
     Clock::time_point not_before_;  // for the next sample
     std::optional<NextSample> next_;
     Clock::time_point plan_not_before_;              // for its plan, if something was missing
-    std::optional<OwnProcessors::Meeting> meeting_;  // for the next sample
-    MeetingPlace meeting_of_several_;                // used if there are several processes
+    std::optional<OwnProcessors::Visit> visit_;      // for the next sample
+    WaitingProcessor waiting_processor_of_several_;  // used if there are several processes
     std::uint64_t taken_ = 0;                        // samples that count toward max_samples
     bool nothing_to_sample_ = false;
     bool detached_ = false;

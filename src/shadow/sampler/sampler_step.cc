@@ -34,7 +34,7 @@ bool Sampler::may_sample(Clock::time_point now) const {
 // one is chosen at the moment itself, as those that run for short times would otherwise be chosen
 // too seldom.
 bool Sampler::plans_ahead() const {
-    return processes_->candidates() == 1 || meeting_of_several_.is_its_processor();
+    return processes_->candidates() == 1 || waiting_processor_of_several_.is_its_processor();
 }
 
 // When there is something to do for the next sample.
@@ -51,45 +51,45 @@ bool Sampler::plan_or_take(Clock::time_point now) {
     }
     if (now < next_step()) return false;
     if (!next_) {
-        plan_or_meet(now);
+        plan_or_visit(now);
         return true;
     }
     auto next = std::move(*next_);
     next_.reset();
-    const bool met = meeting_.has_value();
+    const bool visited = visit_.has_value();
     take(std::move(next), now);
-    if (met && !next_) end_meeting();
+    if (visited && !next_) end_visit();
     return true;
 }
 
 void Sampler::drop_plan() {
     next_.reset();
-    if (meeting_) end_meeting();
+    if (visit_) end_visit();
 }
 
 // Returns false if it is not known where the process runs, or if we may not go there.
-bool Sampler::meet(const SampledProcess& process) {
-    if (meeting_) return true;
+bool Sampler::visit_processor_of(const SampledProcess& process) {
+    if (visit_) return true;
     own_processors_.avoid({}, runners_->worker_pids());
-    meeting_.emplace(own_processors_, process.target->pid());
-    if (!meeting_->has_moved()) meeting_.reset();
-    return meeting_.has_value();
+    visit_.emplace(own_processors_, process.target->pid());
+    if (!visit_->has_moved()) visit_.reset();
+    return visit_.has_value();
 }
 
-// Also moves threads and workers that were born on the processor of the meeting.
-void Sampler::end_meeting() {
-    meeting_.reset();
+// Also moves threads and workers that were born on the processor of the visit.
+void Sampler::end_visit() {
+    visit_.reset();
     own_processors_.go_back(runners_->worker_pids());
 }
 
 // Of several processes, the one that would run where we wait is planned when the moment has come,
 // as it stands still then.
-void Sampler::plan_or_meet(Clock::time_point now) {
+void Sampler::plan_or_visit(Clock::time_point now) {
     auto* any = now < next_start() && processes_->candidates() > 1
                     ? processes_->choose_any(design_.random())
                     : nullptr;
     if (!any) return try_plan(now);
-    if (meet(*any))
+    if (visit_processor_of(*any))
         next_.emplace(NextSample{});
     else
         plan_not_before_ = next_start();
@@ -109,12 +109,12 @@ void Sampler::try_plan(Clock::time_point now) {
 
 // 2. A process is chosen among those that run, and is charged for its last sample.
 void Sampler::plan(SampleRunner::Lease runner, Clock::time_point now) {
-    const auto taken = meeting_ ? std::optional(sched_getcpu()) : std::nullopt;
+    const auto taken = visit_ ? std::optional(sched_getcpu()) : std::nullopt;
     auto* process = processes_->choose(design_.random(), now, taken);
     const bool sleeps = process && process->sleeps_on();
     costs_.pass(now, static_cast<double>(processes_->running()));
     if (!process) {
-        meeting_of_several_.on_asleep();
+        waiting_processor_of_several_.on_asleep();
         results_.add_idle();
         return schedule_next(nullptr);
     }
@@ -153,7 +153,7 @@ void Sampler::plan(SampledProcess& process, SampleRunner::Lease runner, Clock::t
 
 void Sampler::wait_for_moment(SampledProcess& process, NextSample next) {
     next_.emplace(std::move(next));
-    if (process.meeting.is_its_processor()) meet(process);
+    if (process.waiting_processor.is_its_processor()) visit_processor_of(process);
 }
 
 // 5. The sample's moment has come: see SampleInSteps. A process that sleeps is left alone if it is
@@ -162,12 +162,12 @@ void Sampler::take(NextSample next, Clock::time_point now) {
     if (!next.process) return try_plan(now);
     auto* process = processes_->find(*next.process);
     if (!process || process->target->exec_count() != next.exec_count) return schedule_.soon(now);
-    const bool sleeps = meeting_ ? process->target->is_asleep() : process->sleeps_on();
+    const bool sleeps = visit_ ? process->target->is_asleep() : process->sleeps_on();
     if (sleeps) return on_idle(*process);
     // The process slept before, and was woken up in time.
     if (!next.planned) return try_plan(now);
     // We stay on the processor until we sleep. Then the process is given it, and stops.
-    meeting_.reset();
+    visit_.reset();
     const auto cost_before = costs_.total_seconds();
     const auto taken = next.planned->take(*process);
     next.cost_seconds += costs_.total_seconds() - cost_before;
@@ -206,8 +206,8 @@ void Sampler::note(SampledProcess& process, const SampleTaken& taken) {
         case SampleTaken::Kind::begun:
             processes_->log().begin_sample(process.number);
             process.idle_in_a_row = 0;
-            process.meeting.on_awake();
-            meeting_of_several_.on_awake();
+            process.waiting_processor.on_awake();
+            waiting_processor_of_several_.on_awake();
             taken_ += taken.counts;
             break;
         case SampleTaken::Kind::over:
@@ -215,8 +215,8 @@ void Sampler::note(SampledProcess& process, const SampleTaken& taken) {
             break;
         case SampleTaken::Kind::idle:
             ++process.idle_in_a_row;
-            process.meeting.on_asleep();
-            if (processes_->candidates() > 1) meeting_of_several_.on_asleep();
+            process.waiting_processor.on_asleep();
+            if (processes_->candidates() > 1) waiting_processor_of_several_.on_asleep();
             results_.add_idle();
             break;
         case SampleTaken::Kind::later:
@@ -250,9 +250,9 @@ SampleSource::FindProcess Sampler::finder() {
 
 // If several processes run, or all processors are busy, there is hardly a processor to keep off.
 void Sampler::keep_off_processors_of(const SampledProcess& process) {
-    if (meeting_) return;
+    if (visit_) return;
     const auto workers = runners_->worker_pids();
-    if (processes_->running() <= 1 && !process.meeting.is_its_processor())
+    if (processes_->running() <= 1 && !process.waiting_processor.is_its_processor())
         own_processors_.keep_off(process.target->pid(), workers);
     else
         own_processors_.avoid({}, workers);

@@ -9,7 +9,7 @@
 
 namespace shadowprof {
 
-class MeetingPlace {
+class WaitingProcessor {
   public:
     bool is_its_processor() const { return is_its_; }
     // To be called if the process slept when its sample was due.

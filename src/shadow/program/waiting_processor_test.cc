@@ -1,11 +1,11 @@
-#include "shadow/program/meeting_place.h"
+#include "shadow/program/waiting_processor.h"
 
 #include <doctest/doctest.h>
 
-namespace shadowprof::meeting_place_test {
+namespace shadowprof::waiting_processor_test {
 
 TEST_CASE("a process that sleeps twice in a row when its sample is due is met on its processor") {
-    MeetingPlace place;
+    WaitingProcessor place;
     CHECK_FALSE(place.is_its_processor());
     place.on_asleep();
     CHECK_FALSE(place.is_its_processor());
@@ -17,7 +17,7 @@ TEST_CASE("a process that sleeps twice in a row when its sample is due is met on
 }
 
 TEST_CASE("it is met there for a while, however often it sleeps, and then elsewhere again") {
-    MeetingPlace place;
+    WaitingProcessor place;
     place.on_asleep();
     place.on_asleep();
     unsigned awake = 0;
@@ -33,4 +33,4 @@ TEST_CASE("it is met there for a while, however often it sleeps, and then elsewh
     CHECK(place.is_its_processor());
 }
 
-}  // namespace shadowprof::meeting_place_test
+}  // namespace shadowprof::waiting_processor_test
