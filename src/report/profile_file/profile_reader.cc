@@ -8,6 +8,7 @@
 #include "base/text/text_format.h"
 #include "profile/kinds/registry.h"
 #include "profile/kinds/values/invariance.h"
+#include "profile/run_fields.h"
 #include "report/profile_file/json_fields.h"
 #include "report/profile_file/json_splitter.h"
 #include "report/profile_file/old_names.h"
@@ -47,10 +48,7 @@ class ProfileParser {
     void read_record(JsonFields& in);
     template <typename Kind>
     void read_host(JsonFields in);
-    void read_other_processes(JsonFields in);
-    void read_run(JsonFields in);
-    void read_sampling(JsonFields in);
-    void read_overhead(JsonFields in);
+    void read_section(JsonFields in, std::string_view name, auto& section);
     void read_syscalls(JsonFields in);
 
     void section_error(const JsonFields& in, std::string_view section) {
@@ -143,23 +141,30 @@ Result<ProfileFile> ProfileParser::parse(ByteSource& source) {
     return std::move(file_);
 }
 
+// Fills a part of the profile, which is empty, from the object `name`.
+void ProfileParser::read_section(JsonFields in, std::string_view name, auto& section) {
+    RecordReader reader(in);
+    fields(reader, section);
+    section_error(in, fmt::format("/{}", name));
+}
+
 void ProfileParser::read_rest(const Json& root) {
     JsonFields in(root);
-    read_run(in.object("run"));
-    if (in.has("other_processes")) read_other_processes(in.object("other_processes"));
-    read_sampling(in.object("sampling"));
-    read_overhead(in.object("overhead"));
+    Profile& profile = file_.profile;
+    read_section(in.object("run"), "run", profile.run);
+    if (in.has("other_processes"))
+        read_section(in.object("other_processes"), "other_processes", profile.other_processes);
+    read_section(in.object("sampling"), "sampling", profile.sampling);
+    read_section(in.object("overhead"), "overhead", profile.overhead);
+    profile.run.options = without_old_names(std::move(profile.run.options));
+    profile.sampling.counters = without_old_names(std::move(profile.sampling.counters));
+    profile.sampling.mode = current_mode(std::move(profile.sampling.mode));
     read_syscalls(in.object("syscalls"));
     for_each_kind([&]<typename Kind>() {
         if constexpr (requires { Kind::host_name; })
             if (in.has(Kind::host_name)) read_host<Kind>(in.object(Kind::host_name));
     });
-    for (const Json& note : in.array("notes")) {
-        if (note.is_string())
-            file_.profile.notes.push_back(note.get<std::string>());
-        else
-            in.fail("notes", "a list of strings");
-    }
+    RecordReader(in).words("notes", profile.notes);
     section_error(in, "");
 }
 
@@ -183,42 +188,14 @@ Result<void> ProfileParser::resolve() {
     return {};
 }
 
-std::vector<std::string> read_words(JsonFields& in, std::string_view name) {
-    std::vector<std::string> words;
-    for (const Json& word : in.array(name)) {
-        if (word.is_string())
-            words.push_back(word.get<std::string>());
-        else
-            in.fail(name, "a list of strings");
-    }
-    return words;
-}
-
 void ProfileParser::read_process(JsonFields& in) {
-    ProcessInfo process{.pid = in.integer("pid"),
-                        .command = read_words(in, "command"),
-                        .started_seconds = in.number("started_seconds"),
-                        .seconds = in.number("seconds"),
-                        .samples = in.count("samples"),
-                        .instructions = in.count("instructions")};
-    process.parent = in.optional_integer("parent");
-    JsonFields exit = in.object("exit");
-    process.exit_status = exit.optional_int("status");
-    process.exit_signal = exit.optional_int("signal");
-    in.take(exit, "exit");
-    file_.profile.processes.push_back(std::move(process));
-}
-
-void ProfileParser::read_other_processes(JsonFields in) {
-    OtherProcesses& others = file_.profile.other_processes;
-    others.count = in.count("count");
-    others.samples = in.count("samples");
-    others.instructions = in.count("instructions");
-    section_error(in, "/other_processes");
+    RecordReader reader(in);
+    fields(reader, file_.profile.processes.emplace_back());
 }
 
 void ProfileParser::read_module(JsonFields& in) {
-    file_.profile.modules.push_back({in.text("path"), in.text("build_id"), in.count("size")});
+    RecordReader reader(in);
+    fields(reader, file_.profile.modules.emplace_back());
 }
 
 void ProfileParser::read_location(JsonFields& in) {
@@ -263,140 +240,10 @@ void ProfileParser::read_host(JsonFields in) {
     section_error(in, fmt::format("/{}", Kind::host_name));
 }
 
-std::map<std::string, std::uint64_t> count_map(JsonFields& in, std::string_view name) {
-    std::map<std::string, std::uint64_t> counts;
-    RecordReader(in).map(name, counts);
-    return counts;
-}
-
-void ProfileParser::read_run(JsonFields in) {
-    RunInfo& run = file_.profile.run;
-    run.command = read_words(in, "command");
-    run.pid = in.integer("pid");
-    run.started = in.text("started");
-    run.seconds = in.number("seconds");
-    JsonFields exit = in.object("exit");
-    run.exit_status = exit.optional_int("status");
-    run.exit_signal = exit.optional_int("signal");
-    in.take(exit, "exit");
-    run.seed = in.hex("seed");
-    JsonFields options = in.object("options");
-    for (const auto& [key, value] : options.json().items())
-        run.options.emplace(key, options.text(key));
-    run.options = without_old_names(std::move(run.options));
-    in.take(options, "options");
-    run.merged_runs = in.optional_count("merged_runs").value_or(1);
-    JsonFields host = in.object("host");
-    run.cpu = host.text("cpu");
-    run.kernel = host.text("kernel");
-    run.cores =
-        static_cast<std::uint32_t>(std::min<std::uint64_t>(host.count("cores"), UINT32_MAX));
-    in.take(host, "host");
-    section_error(in, "/run");
-}
-
-ExactStats read_exact(JsonFields& in) {
-    ExactStats exact;
-    exact.intervals = in.count("intervals");
-    exact.diverged = in.count("diverged");
-    exact.pages_compared = in.count("pages_compared");
-    exact.native_instructions = in.count("native_instructions");
-    exact.signals = in.count("signals");
-    exact.boundaries = count_map(in, "boundaries");
-    exact.excluded = count_map(in, "excluded");
-    exact.stopped_early = in.optional_text("stopped_early");
-    return exact;
-}
-
-Convergence read_convergence(JsonFields& in) {
-    return {.limit_percent = in.number("limit_percent"),
-            .reached = in.flag("reached"),
-            .error_percent = in.optional_number("error_percent"),
-            .seconds = in.optional_number("seconds"),
-            .samples = in.optional_count("samples"),
-            .taken_up_again = in.optional_count("taken_up_again").value_or(0)};
-}
-
-BurstStats read_bursts(JsonFields& in) {
-    BurstStats bursts;
-    bursts.every = in.count("every");
-    bursts.events = in.optional_text("events");
-    bursts.lengths = count_map(in, "lengths");
-    bursts.events_counted = in.count("events_counted");
-    bursts.bursts = in.count("bursts");
-    bursts.events_in_bursts = count_map(in, "events_in_bursts");
-    // Files of earlier versions lack these members.
-    if (in.has("own_every")) bursts.own_every = count_map(in, "own_every");
-    if (in.has("bursts_by_kind")) bursts.bursts_by_kind = count_map(in, "bursts_by_kind");
-    return bursts;
-}
-
-std::vector<SamplingChange> read_changes(JsonFields& in) {
-    std::vector<SamplingChange> changes;
-    for (const auto& item : in.array("changes")) {
-        JsonFields change(item);
-        changes.push_back({change.number("seconds"), change.count("samples"), change.text("what")});
-        in.take(change, "changes", changes.size() - 1);
-    }
-    return changes;
-}
-
-void ProfileParser::read_sampling(JsonFields in) {
-    SamplingStats& sampling = file_.profile.sampling;
-    sampling.mode = current_mode(in.text("mode"));
-    sampling.samples = in.count("samples");
-    sampling.instructions = in.count("instructions");
-    sampling.emulation_seconds = in.number("emulation_seconds");
-    sampling.target_instructions = in.optional_count("target_instructions");
-    sampling.ended = count_map(in, "ended");
-    sampling.single_stepped = in.count("single_stepped");
-    if (in.has("counters")) sampling.counters = without_old_names(count_map(in, "counters"));
-    if (in.has("exact")) {
-        JsonFields fields = in.object("exact");
-        sampling.exact = read_exact(fields);
-        in.take(fields, "exact");
-    }
-    if (in.has("convergence")) {
-        JsonFields fields = in.object("convergence");
-        sampling.convergence = read_convergence(fields);
-        in.take(fields, "convergence");
-    }
-    if (in.has("bursts")) {
-        JsonFields fields = in.object("bursts");
-        sampling.bursts = read_bursts(fields);
-        in.take(fields, "bursts");
-    }
-    sampling.changes = read_changes(in);
-    sampling.changes_left_out = in.optional_count("changes_left_out").value_or(0);
-    section_error(in, "/sampling");
-}
-
-DurationStats duration(JsonFields& in, std::string_view name) {
-    JsonFields fields = in.object(name);
-    DurationStats stats{fields.number("p50"), fields.number("p99"), fields.number("max")};
-    in.take(fields, name);
-    return stats;
-}
-
-void ProfileParser::read_overhead(JsonFields in) {
-    Overhead& overhead = file_.profile.overhead;
-    overhead.stops = in.count("stops");
-    overhead.stopped_seconds = in.number("stopped_seconds");
-    overhead.pause = duration(in, "pause_us");
-    overhead.forks = in.count("forks");
-    overhead.fork = duration(in, "fork_us");
-    overhead.induced_faults = in.count("induced_faults");
-    overhead.waited_seconds = in.number("waited_seconds");
-    overhead.profiler_cpu_seconds = in.number("profiler_cpu_seconds");
-    overhead.budget_percent = in.number("budget_percent");
-    overhead.estimated_slowdown_percent = in.number("estimated_slowdown_percent");
-    section_error(in, "/overhead");
-}
-
 void ProfileParser::read_syscalls(JsonFields in) {
     for (std::string_view name : {"benign", "output", "input", "misc", "unsafe"})
         file_.profile.syscalls.by_class[std::string(name)] = in.count(name);
-    file_.profile.syscalls.by_name = count_map(in, "by_name");
+    RecordReader(in).map("by_name", file_.profile.syscalls.by_name);
     section_error(in, "/syscalls");
 }
 

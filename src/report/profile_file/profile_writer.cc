@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "profile/kinds/registry.h"
+#include "profile/run_fields.h"
 #include "report/lists/methods.h"
 #include "report/profile_file/json_writer.h"
 #include "report/profile_file/location_numbers.h"
@@ -18,7 +19,11 @@ class ProfileWriter {
     // `methods` replace those of `profile`.
     ProfileWriter(const Profile& profile, const std::vector<Method>& methods, SymbolSource& symbols,
                   ByteSink& sink)
-        : profile_(profile), methods_(methods), symbols_(symbols), json_(sink) {
+        : profile_(profile),
+          methods_(methods),
+          symbols_(symbols),
+          json_(sink),
+          writer_(json_, numbers_, !profile.clock.empty()) {
         number_locations();
     }
 
@@ -26,12 +31,13 @@ class ProfileWriter {
         json_.begin_object();
         json_.member("schema", profile_schema);
         write_tool();
-        write_run();
-        write_processes();
-        write_modules();
+        write_section("run", profile_.run);
+        write_all("processes", profile_.processes);
+        write_section("other_processes", profile_.other_processes);
+        write_all("modules", profile_.modules);
         write_locations();
         write_sampling();
-        write_overhead();
+        write_section("overhead", profile_.overhead);
         write_syscalls();
         for_each_kind([&]<typename Kind>() { write_list<Kind>(); });
         write_notes();
@@ -58,66 +64,19 @@ class ProfileWriter {
         json_.end_object();
     }
 
-    void exit(const std::optional<int>& status, const std::optional<int>& signal) {
-        json_.key("exit");
-        json_.begin_object();
-        if (status) json_.member("status", *status);
-        if (signal) json_.member("signal", *signal);
-        json_.end_object();
+    // An object of the profile's, or a list of them, by its fields.
+    void write_section(std::string_view name, const auto& section) {
+        writer_.object(name, [&](RecordWriter& writer) { fields(writer, section); });
+    }
+    void write_all(std::string_view name, const auto& items) {
+        writer_.list(name, items,
+                     [](RecordWriter& writer, const auto& item) { fields(writer, item); });
     }
 
-    void write_run() {
-        const RunInfo& run = profile_.run;
-        json_.key("run");
-        json_.begin_object();
-        json_.array("command", run.command, [&](const std::string& word) { json_.value(word); });
-        json_.member("pid", run.pid);
-        json_.member("started", run.started);
-        json_.member("seconds", run.seconds);
-        exit(run.exit_status, run.exit_signal);
-        json_.member("seed", hex_text(run.seed));
-        json_.map("options", run.options);
-        if (run.merged_runs != 1) json_.member("merged_runs", run.merged_runs);
-        json_.key("host");
-        json_.begin_object();
-        json_.member("cpu", run.cpu);
-        json_.member("cores", run.cores);
-        json_.member("kernel", run.kernel);
-        json_.end_object();
-        json_.end_object();
-    }
-
-    void write_processes() {
-        json_.array("processes", profile_.processes, [&](const ProcessInfo& process) {
-            json_.begin_object();
-            json_.member("pid", process.pid);
-            json_.member("parent", process.parent);
-            json_.array("command", process.command,
-                        [&](const std::string& word) { json_.value(word); });
-            json_.member("started_seconds", process.started_seconds);
-            json_.member("seconds", process.seconds);
-            exit(process.exit_status, process.exit_signal);
-            json_.member("samples", process.samples);
-            json_.member("instructions", process.instructions);
-            json_.end_object();
-        });
-        const OtherProcesses& others = profile_.other_processes;
-        json_.key("other_processes");
-        json_.begin_object();
-        json_.member("count", others.count);
-        json_.member("samples", others.samples);
-        json_.member("instructions", others.instructions);
-        json_.end_object();
-    }
-
-    void write_modules() {
-        json_.array("modules", profile_.modules, [&](const Module& module) {
-            json_.begin_object();
-            json_.member("path", module.path);
-            json_.member("build_id", module.build_id);
-            json_.member("size", module.size_bytes);
-            json_.end_object();
-        });
+    void write_sampling() {
+        SamplingStats sampling = profile_.sampling;
+        sampling.counters = with_old_names(std::move(sampling.counters));
+        write_section("sampling", sampling);
     }
 
     void write_locations() {
@@ -147,103 +106,6 @@ class ProfileWriter {
         json_.end_object();
     }
 
-    void write_sampling() {
-        const SamplingStats& s = profile_.sampling;
-        json_.key("sampling");
-        json_.begin_object();
-        json_.member("mode", s.mode);
-        json_.member("samples", s.samples);
-        json_.member("instructions", s.instructions);
-        json_.member("emulation_seconds", s.emulation_seconds);
-        json_.member("target_instructions", s.target_instructions);
-        json_.map("ended", s.ended);
-        json_.member("single_stepped", s.single_stepped);
-        json_.map("counters", with_old_names(s.counters));
-        if (s.exact) write_exact(*s.exact);
-        if (s.convergence) write_convergence(*s.convergence);
-        if (s.bursts) write_bursts(*s.bursts);
-        if (!s.changes.empty()) write_changes(s);
-        json_.end_object();
-    }
-
-    void write_convergence(const Convergence& convergence) {
-        json_.key("convergence");
-        json_.begin_object();
-        json_.member("limit_percent", convergence.limit_percent);
-        json_.member("reached", convergence.reached);
-        json_.member("error_percent", convergence.error_percent);
-        json_.member("seconds", convergence.seconds);
-        json_.member("samples", convergence.samples);
-        json_.member("taken_up_again", convergence.taken_up_again);
-        json_.end_object();
-    }
-
-    void write_bursts(const BurstStats& bursts) {
-        json_.key("bursts");
-        json_.begin_object();
-        json_.member("every", bursts.every);
-        json_.text_or_null("events", bursts.events);
-        json_.map("lengths", bursts.lengths);
-        json_.map("own_every", bursts.own_every);
-        json_.member("events_counted", bursts.events_counted);
-        json_.member("bursts", bursts.bursts);
-        json_.map("bursts_by_kind", bursts.bursts_by_kind);
-        json_.map("events_in_bursts", bursts.events_in_bursts);
-        json_.end_object();
-    }
-
-    void write_changes(const SamplingStats& s) {
-        json_.array("changes", s.changes, [&](const SamplingChange& change) {
-            json_.begin_object();
-            json_.member("seconds", change.seconds);
-            json_.member("samples", change.samples);
-            json_.member("what", change.what);
-            json_.end_object();
-        });
-        json_.member("changes_left_out", s.changes_left_out);
-    }
-
-    void write_exact(const ExactStats& exact) {
-        json_.key("exact");
-        json_.begin_object();
-        json_.member("intervals", exact.intervals);
-        json_.member("diverged", exact.diverged);
-        json_.member("diverged_share", exact.diverged_share());
-        json_.member("pages_compared", exact.pages_compared);
-        json_.member("native_instructions", exact.native_instructions);
-        json_.member("signals", exact.signals);
-        json_.map("boundaries", exact.boundaries);
-        json_.map("excluded", exact.excluded);
-        json_.text_or_null("stopped_early", exact.stopped_early);
-        json_.end_object();
-    }
-
-    void duration(std::string_view name, const DurationStats& d) {
-        json_.key(name);
-        json_.begin_object();
-        json_.member("p50", d.p50_us);
-        json_.member("p99", d.p99_us);
-        json_.member("max", d.max_us);
-        json_.end_object();
-    }
-
-    void write_overhead() {
-        const Overhead& o = profile_.overhead;
-        json_.key("overhead");
-        json_.begin_object();
-        json_.member("stops", o.stops);
-        json_.member("stopped_seconds", o.stopped_seconds);
-        duration("pause_us", o.pause);
-        json_.member("forks", o.forks);
-        duration("fork_us", o.fork);
-        json_.member("induced_faults", o.induced_faults);
-        json_.member("waited_seconds", o.waited_seconds);
-        json_.member("profiler_cpu_seconds", o.profiler_cpu_seconds);
-        json_.member("budget_percent", o.budget_percent);
-        json_.member("estimated_slowdown_percent", o.estimated_slowdown_percent);
-        json_.end_object();
-    }
-
     void write_syscalls() {
         json_.key("syscalls");
         json_.begin_object();
@@ -257,21 +119,12 @@ class ProfileWriter {
 
     template <typename Kind>
     void write_list() {
-        RecordWriter writer(json_, numbers_, !profile_.clock.empty());
-        const auto write = [&](const auto& record) {
-            json_.begin_object();
-            fields(writer, record);
-            json_.end_object();
-        };
         if constexpr (std::is_same_v<Kind, MethodList>)
-            json_.array(Kind::name, methods_, write);
+            write_all(Kind::name, methods_);
         else
-            json_.array(Kind::name, Kind::of(profile_), write);
+            write_all(Kind::name, Kind::of(profile_));
         if constexpr (requires { Kind::host_of(profile_); })
-            if (const auto& host = Kind::host_of(profile_)) {
-                json_.key(Kind::host_name);
-                write(*host);
-            }
+            if (const auto& host = Kind::host_of(profile_)) write_section(Kind::host_name, *host);
     }
 
     void write_notes() {
@@ -289,6 +142,7 @@ class ProfileWriter {
     SymbolSource& symbols_;
     JsonWriter json_;
     LocationNumbers numbers_;
+    RecordWriter writer_;
 };
 
 // Returns the first `top` items and adds a note if some were cut.

@@ -71,6 +71,24 @@ class RecordReader {
         const auto fallback = in_.count(other);
         n = in_.optional_count(name).value_or(fallback);
     }
+    void count_if(bool, std::string_view name, std::uint64_t& n) { added_count(name, n); }
+    void count_unless(std::uint64_t usual, std::string_view name, std::uint64_t& n) {
+        n = in_.optional_count(name).value_or(usual);
+    }
+    void small_count(std::string_view name, std::uint32_t& n) {
+        n = static_cast<std::uint32_t>(std::min<std::uint64_t>(in_.count(name), UINT32_MAX));
+    }
+    void flag(std::string_view name, bool& b) { b = in_.flag(name); }
+    void words(std::string_view name, std::vector<std::string>& list) {
+        for (const auto& word : in_.array(name)) {
+            if (!word.is_string()) return in_.fail(name, "a list of strings");
+            list.push_back(word.template get<std::string>());
+        }
+    }
+    void known_int(std::string_view name, std::optional<int>& n) { n = in_.optional_int(name); }
+    void nullable_integer(std::string_view name, std::optional<std::int64_t>& n) {
+        n = in_.optional_integer(name);
+    }
     void integer(std::string_view name, std::int64_t& n) { n = in_.integer(name); }
     void hex(std::string_view name, std::uint64_t& n) { n = in_.hex(name); }
     void number(std::string_view name, double& x) { x = in_.number(name); }
@@ -119,6 +137,17 @@ class RecordReader {
         for (const auto& [key, value] : object.json().items())
             counts.emplace(key, object.count(key));
         in_.take(object, name);
+    }
+    void added_map(std::string_view name, std::map<std::string, std::uint64_t>& counts) {
+        if (in_.has(name)) map(name, counts);
+    }
+    void text_map(std::string_view name, std::map<std::string, std::string>& texts) {
+        JsonFields object = in_.object(name);
+        for (const auto& [key, value] : object.json().items()) texts.emplace(key, object.text(key));
+        in_.take(object, name);
+    }
+    void optional(std::string_view name, auto& maybe, const auto& each) {
+        if (in_.has(name)) object(name, [&](RecordReader& inner) { each(inner, maybe.emplace()); });
     }
     template <typename Key>
     void pairs(std::string_view name, std::map<Key, std::uint64_t>& counts,

@@ -53,6 +53,23 @@ class RecordWriter {
     }
     void added_count(std::string_view name, std::uint64_t n) { count(name, n); }
     void count_or(std::string_view name, std::uint64_t n, std::string_view) { count(name, n); }
+    void count_if(bool is_here, std::string_view name, std::uint64_t n) {
+        if (is_here) count(name, n);
+    }
+    void count_unless(std::uint64_t usual, std::string_view name, std::uint64_t n) {
+        count_if(n != usual, name, n);
+    }
+    void small_count(std::string_view name, std::uint32_t n) { count(name, n); }
+    void flag(std::string_view name, bool b) { json_.member(name, b); }
+    void words(std::string_view name, const std::vector<std::string>& list) {
+        json_.array(name, list, [&](const std::string& word) { json_.value(word); });
+    }
+    void known_int(std::string_view name, const std::optional<int>& n) {
+        if (n) json_.member(name, *n);
+    }
+    void nullable_integer(std::string_view name, const std::optional<std::int64_t>& n) {
+        json_.member(name, n);
+    }
     void integer(std::string_view name, std::int64_t n) { json_.member(name, n); }
     void hex(std::string_view name, std::uint64_t n) { json_.member(name, hex_text(n)); }
     void number(std::string_view name, double x) { json_.member(name, x); }
@@ -95,6 +112,15 @@ class RecordWriter {
     }
     void map(std::string_view name, const std::map<std::string, std::uint64_t>& counts) {
         json_.map(name, counts);
+    }
+    void added_map(std::string_view name, const std::map<std::string, std::uint64_t>& counts) {
+        map(name, counts);
+    }
+    void text_map(std::string_view name, const std::map<std::string, std::string>& texts) {
+        json_.map(name, texts);
+    }
+    void optional(std::string_view name, const auto& maybe, const auto& each) {
+        if (maybe) object(name, [&](auto& inner) { each(inner, *maybe); });
     }
     void pairs(std::string_view name, const auto& counts, const auto&) {
         json_.array(name, counts, [&](const auto& pair) {
