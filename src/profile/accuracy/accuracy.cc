@@ -41,8 +41,7 @@ bool has_counts(const std::vector<CountPair<Key>>& shares) {
 
 AccuracyMetric path_metric(const AccuracyView& full, const AccuracyView& sampled,
                            std::size_t most) {
-    if (auto why = missing(full, sampled, &Profile::paths, "path"); !why.empty())
-        return left_out(std::move(why));
+    if (auto why = missing<PathList>(full, sampled); !why.empty()) return left_out(std::move(why));
     CountPairs<std::vector<CodeLocation>> pairs;
     for (const Path& path : full.profile.paths)
         pairs.add_full(full.common(path.blocks), path.count);
@@ -58,8 +57,7 @@ AccuracyMetric path_metric(const AccuracyView& full, const AccuracyView& sampled
 
 AccuracyMetric edge_metric(const AccuracyView& full, const AccuracyView& sampled,
                            std::size_t most) {
-    if (auto why = missing(full, sampled, &Profile::edges, "edge"); !why.empty())
-        return left_out(std::move(why));
+    if (auto why = missing<EdgeList>(full, sampled); !why.empty()) return left_out(std::move(why));
     CountPairs<Ends> pairs;
     for (const Edge& e : full.profile.edges)
         pairs.add_full({full.common(e.from), full.common(e.to), e.kind}, e.count);
@@ -75,8 +73,7 @@ AccuracyMetric edge_metric(const AccuracyView& full, const AccuracyView& sampled
 
 AccuracyMetric call_metric(const AccuracyView& full, const AccuracyView& sampled,
                            std::size_t most) {
-    if (auto why = missing(full, sampled, &Profile::calls, "call"); !why.empty())
-        return left_out(std::move(why));
+    if (auto why = missing<CallList>(full, sampled); !why.empty()) return left_out(std::move(why));
     using Pair = std::pair<CodeLocation, CodeLocation>;
     CountPairs<Pair> pairs;
     for (const CallPair& c : full.profile.calls)
@@ -98,7 +95,7 @@ bool counts_methods(const Profile& profile) {
 
 AccuracyMetric method_metric(const AccuracyView& full, const AccuracyView& sampled,
                              std::size_t most) {
-    if (auto why = missing(full, sampled, &Profile::methods, "method"); !why.empty())
+    if (auto why = missing<MethodList>(full, sampled); !why.empty())
         return left_out(std::move(why));
     for (const AccuracyView* side : {&full, &sampled})
         if (!side->profile.methods.empty() && !counts_methods(side->profile))
@@ -115,7 +112,7 @@ AccuracyMetric method_metric(const AccuracyView& full, const AccuracyView& sampl
 
 AccuracyMetric stream_metric(const AccuracyView& full, const AccuracyView& sampled,
                              std::size_t most) {
-    if (auto why = missing(full, sampled, &Profile::streams, "stream"); !why.empty())
+    if (auto why = missing<StreamList>(full, sampled); !why.empty())
         return left_out(std::move(why));
     using References = std::vector<DataReference>;
     const auto common = [](const AccuracyView& side, References references) {

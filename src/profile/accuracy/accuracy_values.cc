@@ -82,8 +82,7 @@ SampledValues values_by_operand(const AccuracyView& sampled) {
 
 void measure_values(Accuracy& accuracy, const AccuracyView& full, const AccuracyView& sampled,
                     std::size_t most) {
-    accuracy.values = accuracy.invariances =
-        left_out(missing(full, sampled, &Profile::values, "value"));
+    accuracy.values = accuracy.invariances = left_out(missing<ValueList>(full, sampled));
     if (!accuracy.values.missing.empty()) return;
     const SampledValues seen = values_by_operand(sampled);
     double weight = 0, covered = 0;

@@ -31,23 +31,25 @@ struct AccuracyView {
     }
 };
 
-// Tells whether the run collected `kind`. An empty list then means that nothing was found.
-inline bool says_collected(const Profile& profile, std::string_view kind) {
+// Tells whether the run collected a kind, as its options say. An empty list then means that nothing
+// was found.
+template <typename Kind>
+bool says_collected(const Profile& profile) {
     const auto kinds = profile.run.options.find("profiles");
     if (kinds == profile.run.options.end() || profile.sampling.instructions == 0) return false;
-    return fmt::format(",{},", kinds->second).find(fmt::format(",{},", kind)) != std::string::npos;
+    const auto words = fmt::format(",{},", kinds->second);
+    return words.find(fmt::format(",{},", Kind::option.word)) != std::string::npos;
 }
 
-// Returns why a metric has no value, or an empty string if it has one. Methods are derived from
-// edges and calls, so runs do not list them among their kinds.
-template <typename List>
-std::string missing(const AccuracyView& full, const AccuracyView& sampled, List Profile::*list,
-                    std::string_view kind) {
-    if ((full.profile.*list).empty())
-        return says_collected(full.profile, kind)
+// Returns why a kind's metric has no value, or an empty string if it has one.
+template <typename Kind>
+std::string missing(const AccuracyView& full, const AccuracyView& sampled) {
+    constexpr std::string_view kind = Kind::option.word;
+    if (Kind::of(full.profile).empty())
+        return says_collected<Kind>(full.profile)
                    ? fmt::format("FULL has no {}s that were executed", kind)
                    : fmt::format("{} has no {}s", full.name, kind);
-    if ((sampled.profile.*list).empty() && !says_collected(sampled.profile, kind))
+    if (Kind::of(sampled.profile).empty() && !says_collected<Kind>(sampled.profile))
         return fmt::format("{} has no {}s", sampled.name, kind);
     return {};
 }
