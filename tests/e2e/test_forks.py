@@ -392,7 +392,7 @@ class LetGo(ForksCase):
     def test_exact_mode_follows_nothing(self):
         done = self.shadowprof("run", "--mode=exact", "--follow-forks=yes", "true")
         self.assertEqual(done.code, 125)
-        self.assertIn("--mode=exact follows one process", done.stderr)
+        self.assertIn("--follow-forks=yes cannot be used with --mode=exact", done.stderr)
         done, profile = self.profile("true", options=("--mode=exact",))
         self.assertEqual((done.code, profile["processes"]), (0, []))
         self.assertEqual(profile["run"]["options"]["follow-forks"], "no")

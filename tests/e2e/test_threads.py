@@ -24,20 +24,26 @@ def shares(profile):
         function = profile.locations[stack["frames"][-1]]["function"]
         if function in counts:
             counts[function] += stack["instructions"]
-            variances[function] += stack["error"] ** 2
+            # An error of 0 is left out.
+            variances[function] += stack.get("error", 0) ** 2
     total = max(sum(counts.values()), 1)
     return {name: (count / total, bounds.hotlist(math.sqrt(variances[name])) / total)
             for name, count in counts.items()}
 
 
+def has_enough(profile):
+    """Whether there are so many samples that errors are known. Samples in which nothing ran count
+    among them."""
+    return profile.samples >= ENOUGH_SAMPLES and any("error" in each for each in profile["stacks"])
+
+
 def shares_are_known(profile):
-    return profile.samples >= ENOUGH_SAMPLES and all(
+    return has_enough(profile) and all(
         share != 0 and off <= MOST_DEVIATION for share, off in shares(profile).values())
 
 
 class Threads(TestCase):
-    def profile_threads(self, *options, workers=WORKERS, rounds=1500,
-                        enough=lambda profile: profile.samples >= ENOUGH_SAMPLES):
+    def profile_threads(self, *options, workers=WORKERS, rounds=1500, enough=has_enough):
         program = victim("threads")
 
         def command(factor):

@@ -129,7 +129,8 @@ Result<LiveShot> LiveSamples::take_in_time(SampledProcess& process, LivePlan& pl
         threads = choose_threads(stop, options_.threads, design_.random(), before);
     const bool later = !process.vdso.leave_out(target, threads);
     if (threads.empty() || later) return LiveShot{.later = later};
-    if (options_.translate_ahead && !has_observed_ && plan.job.map) return observe(stop, plan);
+    if (options_.translate_ahead && !has_observed_ && plan.job.map)
+        return observe_threads(stop, plan);
     TRY_ASSIGN(plan.job.captured, CapturedProcess::take(target.pid(), tids_of(threads),
                                                         CapturedProcess::Flags::none_but_clocks));
     design_.expect(plan.job, process);
@@ -144,7 +145,7 @@ std::chrono::nanoseconds LiveSamples::usable_time(std::size_t threads) const {
 }
 
 // Notes where the threads are, so that code can be translated before the first sample.
-LiveShot LiveSamples::observe(ScopedStop& stop, LivePlan& plan) {
+LiveShot LiveSamples::observe_threads(ScopedStop& stop, LivePlan& plan) {
     has_observed_ = true;
     std::get<LiveSnapshot>(plan.job.snapshot).until = stop.target().stop_began() + limit_;
     plan.job.limits = design_.limits(0, stop.target());

@@ -68,7 +68,7 @@ class LiveSamples final : public SampleInSteps<LivePlan, LiveShot> {
     Result<SampleTaken> settle(SampledProcess& process, LiveShot shot) override;
     Result<SampleJob> plan_job(SampledProcess& process, const SampleShare& share);
     Result<LiveShot> take_in_time(SampledProcess& process, LivePlan& plan, bool& was_stopped);
-    LiveShot observe(ScopedStop& stop, LivePlan& plan);
+    LiveShot observe_threads(ScopedStop& stop, LivePlan& plan);
     Result<SampleJob> complete(ScopedStop& stop, SampleJob job, Clock::time_point until);
     bool wants_window(SampledProcess& process, const SampleJob& job) const;
     std::optional<WindowWatch> begin_window(SampledProcess& process,
