@@ -107,7 +107,7 @@ WRONG = [
     (("values", 0, "top", 0, "text"), 7),
     (("latency",), [{"at": 0}]),
     (("latency", 0, "histogram", 0), [78]),
-    (("latency_host", "levels", 0, "right_share"), 1.5),
+    (("latency_host", "levels", 0, "accuracy"), 1.5),
     (("latency_host", "evicted_l2"), -0.1),
     (("hazards",), [{"kind": "alias", "count": 1, "store": 0, "second": 1}]),
     (("hazards",), [{"kind": "line-split", "count": 1}]),

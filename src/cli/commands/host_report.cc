@@ -56,7 +56,7 @@ std::string host_report(const HostCalibration& calibration) {
     text += fmt::format("{:<12}{:>8}{:>8}{:>8}\n", "level", "from", "median", "right");
     for (const auto& level : host.levels)
         text += fmt::format("{:<12}{:>8}{:>8.0f}{:>7.1f}%\n", level.name, level.from_cycles,
-                            level.median_cycles, 100 * level.right_share);
+                            level.median_cycles, 100 * level.accuracy);
     text += fmt::format("\n{:<12}{:<8}{:<8}{:>6}{:>8}{:>8}\n", "chase", "pages", "for", "p10",
                         "p50", "p90");
     for (const auto& row : calibration.rows)

@@ -22,6 +22,7 @@
 //   integer(name, n)            a whole number
 //   hex(name, n)                a whole number that may pass 2^53
 //   number(name, x)             a double
+//   renamed_number(name, x, old) a double, which earlier versions called `old`
 //   known_number(name, maybe)   left out where it is not known
 //   known_nonzero_number(name, maybe)
 //                               left out where it is not known, or 0
@@ -108,6 +109,7 @@ class LocationVisitor {
     void clocked_count(std::string_view, const auto&) {}
     void added_count(std::string_view, const auto&) {}
     void count_or(std::string_view, const auto&, std::string_view) {}
+    void renamed_number(std::string_view, const auto&, std::string_view) {}
     void integer(std::string_view, const auto&) {}
     void hex(std::string_view, const auto&) {}
     void number(std::string_view, const auto&) {}

@@ -40,13 +40,13 @@ void write_host(const LatencyHost& host, JsonWriter& json) {
     json.member("hit_cycles", host.hit_cycles);
     json.member("load_us", host.load_us);
     json.key("levels");
-    begin_table(json, {"name", "from_cycles", "median_cycles", "right_share"});
+    begin_table(json, {"name", "from_cycles", "median_cycles", "accuracy"});
     for (const LatencyLevel& level : host.levels) {
         json.begin_array();
         json.value(printable(level.name));
         json.value(level.from_cycles);
         json.value(level.median_cycles);
-        json.value(level.right_share);
+        json.value(level.accuracy);
         json.end_array();
     }
     end_table(json);

@@ -240,6 +240,8 @@ TEST_CASE("counters and modes are read by their older names, and counters are wr
     const std::string text = written(profile, symbols);
     CHECK(contains(text, "\"bursts\": 41"));
     CHECK(parse_profile(text)->profile.sampling.counters == profile.sampling.counters);
+    CHECK(parse_profile(replaced(text, "\"accuracy\": 0.99", "\"right_share\": 0.99"))
+              ->profile.latency_host == profile.latency_host);
     const std::string old = replaced(replaced(text, "\"live_samples\": 41,", ""),
                                      "\"shadow and live\"", "\"shadow and burst\"");
     const auto read =

@@ -92,6 +92,9 @@ class RecordReader {
     void integer(std::string_view name, std::int64_t& n) { n = in_.integer(name); }
     void hex(std::string_view name, std::uint64_t& n) { n = in_.hex(name); }
     void number(std::string_view name, double& x) { x = in_.number(name); }
+    void renamed_number(std::string_view name, double& x, std::string_view old_name) {
+        number(in_.has(old_name) ? old_name : name, x);
+    }
     void known_number(std::string_view name, std::optional<double>& x) {
         x = in_.optional_number(name);
     }

@@ -73,6 +73,7 @@ class RecordWriter {
     void integer(std::string_view name, std::int64_t n) { json_.member(name, n); }
     void hex(std::string_view name, std::uint64_t n) { json_.member(name, hex_text(n)); }
     void number(std::string_view name, double x) { json_.member(name, x); }
+    void renamed_number(std::string_view name, double x, std::string_view) { number(name, x); }
     void known_number(std::string_view name, const std::optional<double>& x) {
         if (x) number(name, *x);
     }

@@ -48,6 +48,7 @@ class FieldNames {
     void integer(std::string_view name, const auto&) { note(name); }
     void hex(std::string_view name, const auto&) { note(name); }
     void number(std::string_view name, const auto&) { note(name); }
+    void renamed_number(std::string_view name, const auto&, std::string_view) { note(name); }
     void known_number(std::string_view name, const auto&) { note_optional(name); }
     void known_nonzero_number(std::string_view name, const auto&) { note_optional(name); }
     void nullable_number(std::string_view name, const auto&) { note(name); }

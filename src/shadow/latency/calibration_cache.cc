@@ -102,13 +102,13 @@ bool read_line(const std::string& line, HostCalibration& to) {
         level.name = words.next<std::string>();
         level.from_cycles = words.next<std::uint64_t>();
         level.median_cycles = words.next<double>();
-        level.right_share = words.next<double>();
+        level.accuracy = words.next<double>();
         const bool rises = host.levels.empty() ? level.from_cycles == 0
                                                : level.from_cycles > host.levels.back().from_cycles;
         host.levels.push_back(level);
         return words.is_done() && rises && is_level_name(level.name) &&
                level.from_cycles <= max_cycles && is_time(level.median_cycles) &&
-               is_share(level.right_share) && host.levels.size() <= max_levels;
+               is_share(level.accuracy) && host.levels.size() <= max_levels;
     }
     if (words.kind() != "row") return false;
     CalibrationRow row;
@@ -157,7 +157,7 @@ std::string calibration_text(std::string_view key, const HostCalibration& calibr
     if (host.page_walk_cycles) text += fmt::format("page_walk_cycles {}\n", *host.page_walk_cycles);
     for (const auto& level : host.levels)
         text += fmt::format("level {} {} {} {}\n", level.name, level.from_cycles,
-                            level.median_cycles, level.right_share);
+                            level.median_cycles, level.accuracy);
     for (const auto& row : calibration.rows)
         text += fmt::format("row {} {} {} {} {} {} {}\n", row.level.empty() ? "-" : row.level,
                             row.bytes, static_cast<int>(row.huge_pages),

@@ -83,7 +83,7 @@ std::vector<LatencyLevel> find_levels(std::vector<LevelSample> samples, double m
     for (std::size_t i = 0; i < samples.size(); ++i) {
         const double beyond =
             i + 1 < levels.size() ? share_from(samples[i].cycles, levels[i + 1].from_cycles) : 0;
-        levels[i].right_share = share_from(samples[i].cycles, levels[i].from_cycles) - beyond;
+        levels[i].accuracy = share_from(samples[i].cycles, levels[i].from_cycles) - beyond;
     }
     return levels;
 }

@@ -28,7 +28,7 @@ TEST_CASE("levels that lie apart are parted in the middle between them") {
     CHECK(levels[0].median_cycles == 52);
     CHECK(levels[1].from_cycles == 91);
     CHECK(levels[2].from_cycles == 260);
-    for (const auto& level : levels) CHECK(level.right_share == 1);
+    for (const auto& level : levels) CHECK(level.accuracy == 1);
 }
 
 TEST_CASE("levels that the counter cannot tell apart become one of both names") {
@@ -52,8 +52,8 @@ TEST_CASE("a few strays move no threshold, and show in the share that is right")
         find_levels({{"L1", {{50, 97}, {500, 3}}}, {"memory", {{40, 2}, {400, 98}}}});
     REQUIRE(levels.size() == 2);
     CHECK(levels[1].from_cycles == 225);
-    CHECK(levels[0].right_share == doctest::Approx(0.97));
-    CHECK(levels[1].right_share == doctest::Approx(0.98));
+    CHECK(levels[0].accuracy == doctest::Approx(0.97));
+    CHECK(levels[1].accuracy == doctest::Approx(0.98));
 }
 
 TEST_CASE("strays between two levels do not draw the threshold to one of them") {

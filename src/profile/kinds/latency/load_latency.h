@@ -24,7 +24,7 @@ struct LatencyLevel {
     std::string name;               // "L1", "L2", "L3" or "memory"; "L1/L2" where these are one
     std::uint64_t from_cycles = 0;  // where the level begins; it ends at the next one's
     double median_cycles = 0;       // at calibration
-    double right_share = 0;         // share of the level's loads that are taken for it
+    double accuracy = 0;            // share of the level's loads that are taken for it
 
     friend bool operator==(const LatencyLevel&, const LatencyLevel&) = default;
 };
@@ -33,7 +33,7 @@ void fields(auto& visitor, Like<LatencyLevel> auto& l) {
     visitor.text("name", l.name);
     visitor.count("from_cycles", l.from_cycles);
     visitor.number("median_cycles", l.median_cycles);
-    visitor.number("right_share", l.right_share);
+    visitor.renamed_number("accuracy", l.accuracy, "right_share");
 }
 
 // A machine's load latencies, as calibrated. Cycles are those of the time-stamp counter and include

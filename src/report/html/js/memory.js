@@ -15,7 +15,7 @@ function levelLegend(host) {
                      'span', {
                          title: `from ${level.from_cycles} cycles; ${
                              percent(
-                                 level.right_share)} of loads known to be of it are taken for it`
+                                 level.accuracy)} of loads known to be of it are taken for it`
                      },
                      `${level.name} ${Math.round(level.median_cycles)} cycles`)]));
 }
