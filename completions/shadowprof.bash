@@ -5,14 +5,14 @@ _shadowprof_commands() {
 }
 
 # Prints a line for each option of a command: its name, a tab, and the words that its value may be,
-# if they can be listed.
+# if they can be listed; behind another tab "list" if it may be several of them.
 _shadowprof_table() {
     shadowprof "$1" --completion-words 2>/dev/null
 }
 
 _shadowprof_values() {
-    local option words rest
-    while IFS=$'\t' read -r option words rest; do
+    local option words _
+    while IFS=$'\t' read -r option words _; do
         [[ $option == "$2" ]] && printf '%s\n' "$words"
     done < <(_shadowprof_table "$1")
 }

@@ -17,6 +17,7 @@ namespace {
 struct ExportRequest {
     const ExportFormat* format = nullptr;
     std::string path, output = "-", module, table = "functions";
+    bool table_is_asked_for = false;
     StackWeight weight = StackWeight::instructions;
     std::size_t top = 0;  // 0: everything
 };
@@ -40,6 +41,10 @@ Result<void> check(const ExportRequest& request) {
                      fmt::format("--weight={} cannot be used with --format={}, which counts "
                                  "executions",
                                  name(request.weight), format->name)};
+    if (request.table_is_asked_for && format->name != "csv")
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("--table cannot be used with --format={}: tables are of csv",
+                                 format->name)};
     if (!request.module.empty() && !format->one_module)
         return Error{ErrorCode::usage, 0,
                      fmt::format("--module cannot be used with --format={}, which has all modules",
@@ -121,6 +126,7 @@ int export_main(std::span<const std::string> words) {
                   "all [0]",
           .set = set_count(request.top)}});
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
+    request.table_is_asked_for = line.has("--table");
     const auto exported = export_profile(request);
     if (exported) return 0;
     say("export: {}", exported.error().message);

@@ -51,13 +51,6 @@ std::string as_text() {
     return text;
 }
 
-int write_all(const std::string& text, std::FILE* out) {
-    errno = 0;
-    bool written = std::fwrite(text.data(), 1, text.size(), out) == text.size();
-    if (written && std::fflush(out) == 0) return 0;
-    return errno != 0 ? errno : EIO;
-}
-
 }  // namespace
 
 int syscalls_main(std::span<const std::string> words) {
@@ -68,10 +61,8 @@ int syscalls_main(std::span<const std::string> words) {
           .help = "print a JSON array instead of a table",
           .set = set_flag(json)}});
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
-    const int error = write_all(json ? as_json() : as_text(), stdout);
-    if (error == 0) return 0;
-    say("syscalls: cannot write to standard output: {}", std::strerror(error));
-    return exit_own_failure;
+    put(stdout, json ? as_json() : as_text());
+    return 0;
 }
 
 }  // namespace shadowprof

@@ -20,29 +20,39 @@ CommandLine::CommandLine(const CommandUsage& usage, std::vector<OptionRow> rows)
             add(row, row.old_name, fmt::format("{} (now {})", row.old_name, row.long_name()));
     }
     // Not by add(), as they hold even behind a bad value.
-    app_->add_flag_callback("-h,--help", [this] { help_ = true; })->trigger_on_parse();
-    app_->add_flag_callback("--completion-words", [this] { completion_words_ = true; })
-        ->trigger_on_parse();
+    add_request("-h,--help", help_);
+    add_request("--completion-words", completion_words_);
 }
 CommandLine::~CommandLine() = default;
 
 // Only the first bad value is reported: a good value behind it must not hide it.
 void CommandLine::take(const OptionRow& row, std::string_view value, std::string_view typed) {
     if (failure_) return;
+    if (row.is_flag()) {
+        if (value == "false") return;
+        if (value != no_value) {
+            failure_ =
+                Error{ErrorCode::usage, 0,
+                      fmt::format("{} '{}': must be true or false", typed, printable(value))};
+            return;
+        }
+    }
     if (auto applied = apply(row, value, typed); !applied) failure_ = std::move(applied).error();
 }
 
 // `typed` is what messages call the option.
 void CommandLine::add(const OptionRow& row, const std::string& names, const std::string& typed) {
-    if (row.is_flag()) {
-        app_->add_flag_callback(names, [this, &row, typed] { take(row, "", typed); })
-            ->trigger_on_parse();
-        return;
-    }
     auto* option = app_->add_option_function<std::string>(
         names, [this, &row, typed](const std::string& value) { take(row, value, typed); });
     option->type_name(row.value)->trigger_on_parse();
-    if (row.may_go_without_value()) option->expected(0);
+    if (row.may_go_without_value() || row.is_flag()) option->expected(0);
+}
+
+void CommandLine::add_request(const std::string& names, bool& request) {
+    app_->add_option_function<std::string>(
+            names, [&request](const std::string& value) { request = value != "false"; })
+        ->expected(0)
+        ->trigger_on_parse();
 }
 
 bool CommandLine::has(std::string_view option) const {
@@ -57,7 +67,7 @@ Result<void> CommandLine::read(std::span<const std::string> words, Options where
         // CLI11 takes them from the end.
         app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const std::exception& error) {
-        wrong = Error{ErrorCode::usage, 0, error.what()};
+        wrong = Error{ErrorCode::usage, 0, printable(error.what())};
     }
     if (asked_text()) return {};
     if (failure_) return *std::move(failure_);
@@ -65,15 +75,20 @@ Result<void> CommandLine::read(std::span<const std::string> words, Options where
     return {};
 }
 
-// Gives the words that are no options to the arguments, in order. Behind "--", or behind the first
-// argument of a command whose options come first, no word is an option.
-Result<void> CommandLine::take_arguments(std::vector<std::string> rest, Options where) {
+// Drops the first "--". Behind it, or behind the first argument of a command whose options come
+// first, no word is an option.
+Result<std::vector<std::string>> CommandLine::arguments(std::vector<std::string> rest,
+                                                        Options where) const {
     auto options_end = std::ranges::find(rest, "--");
     if (where == Options::before_command)
         options_end = std::min(options_end, std::ranges::find_if_not(rest, looks_like_option));
     const auto unknown = std::find_if(rest.begin(), options_end, looks_like_option);
     if (unknown != options_end) return unknown_option(*unknown);
     if (options_end != rest.end() && *options_end == "--") rest.erase(options_end);
+    return rest;
+}
+
+Result<void> CommandLine::take_arguments(const std::vector<std::string>& rest) {
     auto next = rest.cbegin();
     for (const OptionRow& row : rows_) {
         if (!row.is_argument()) continue;
@@ -105,7 +120,10 @@ std::optional<int> CommandLine::parse(std::span<const std::string> words, int us
                                       Options where) {
     auto done = read(words, where);
     if (const auto text = asked_text()) return put(stdout, *text), 0;
-    if (done) done = take_arguments(app_->remaining(), where);
+    if (done) {
+        auto rest = arguments(app_->remaining(), where);
+        done = rest ? take_arguments(*rest) : std::move(rest).error();
+    }
     if (done) done = check_required();
     if (done) return std::nullopt;
     say("{}: {}", usage_.name, done.error().message);

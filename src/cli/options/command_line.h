@@ -21,7 +21,7 @@ namespace shadowprof {
 
 class CommandLine {
   public:
-    // Adds --help and --completion-words to the rows.
+    // Also takes --help, which gets a row, and --completion-words, which help does not show.
     CommandLine(const CommandUsage& usage, std::vector<OptionRow> rows);
     ~CommandLine();
     CommandLine(const CommandLine&) = delete;
@@ -42,6 +42,9 @@ class CommandLine {
     // Errors: usage.
     Result<std::vector<std::string>> parse_options(std::span<const std::string> words,
                                                    Options options);
+    // Returns the words that are left of those that parse_options() returned, without "--". Errors:
+    // usage, if one of them is an unknown option.
+    Result<std::vector<std::string>> arguments(std::vector<std::string> rest, Options where) const;
     // Returns the text that the words asked for instead of a run: the command's help or its
     // completion words.
     std::optional<std::string> asked_text() const;
@@ -53,7 +56,8 @@ class CommandLine {
     void add(const OptionRow& row, const std::string& names, const std::string& typed);
     void take(const OptionRow& row, std::string_view value, std::string_view typed);
     Result<void> read(std::span<const std::string> words, Options where);
-    Result<void> take_arguments(std::vector<std::string> rest, Options where);
+    void add_request(const std::string& names, bool& request);
+    Result<void> take_arguments(const std::vector<std::string>& rest);
     Result<void> check_required() const;
 
     CommandUsage usage_;

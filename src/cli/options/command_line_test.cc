@@ -101,8 +101,11 @@ TEST_CASE("a command whose options come first leaves the words behind them as th
 }
 
 TEST_CASE("help is shown whatever else is wrong") {
-    for (const auto& words : std::vector<std::vector<std::string>>{
-             {"--coats=many", "--help"}, {"--help", "--coats"}, {"--nope", "-h"}, {"-h"}}) {
+    for (const auto& words : std::vector<std::vector<std::string>>{{"--coats=many", "--help"},
+                                                                   {"--dry=maybe", "--help"},
+                                                                   {"--help", "--coats"},
+                                                                   {"--nope", "-h"},
+                                                                   {"-h"}}) {
         Request request;
         CHECK(CommandLine(usage, rows(request)).parse(words, 7) == 0);
     }

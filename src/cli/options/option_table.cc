@@ -73,7 +73,6 @@ Result<void> set_engine(string_view value) {
 }
 
 Result<void> set_profiles(RunRequest& request, string_view value) {
-    request.notes.clear();
     request.profiles_are_asked_for = true;
     TRY_ASSIGN(request.options.profiles, parse_profile_kinds(value));
     return {};

@@ -37,9 +37,11 @@ struct Reading {
 constexpr Reading reading_run = {run_usage, CommandLine::Options::before_command};
 constexpr Reading reading_attach = {attach_usage, CommandLine::Options::anywhere};
 
-Error unknown_option(const Reading& reading, string_view word) {
+// Returns the words that are no options. Errors: usage, if one is an unknown option.
+Result<std::vector<std::string>> arguments(const Reading& reading, std::vector<std::string> rest) {
     RunRequest none;
-    return CommandLine(reading.usage, run_options(none)).unknown_option(word);
+    return CommandLine(reading.usage, run_options(none))
+        .arguments(std::move(rest), reading.options);
 }
 
 // Parses the options; `rest` gets the other words.
@@ -64,10 +66,9 @@ Result<std::vector<std::string>> environment_words(string_view environment) {
         return Error{
             ErrorCode::usage, 0,
             fmt::format("{}: --help and --completion-words must be on the command line", variable)};
-    if (rest.empty() && !words->empty() && words->back() == "--") rest = {"--"};
     if (rest.empty()) return std::move(words).value();
-    if (rest.front() != "--" && looks_like_option(rest.front()))
-        return unknown_option(reading_run, rest.front()).with_context(variable);
+    if (auto known = arguments(reading_run, rest); !known)
+        return std::move(known).error().with_context(variable);
     return Error{ErrorCode::usage, 0,
                  fmt::format("{}: '{}' is not an option", variable, printable(rest.front()))};
 }
@@ -82,21 +83,7 @@ Result<RunRequest> parse_all(std::span<const std::string> words, string_view env
     return parse_words(all, reading, rest);
 }
 
-// Drops the "--" in front of the target's command.
-Result<std::vector<std::string>> target_command(std::vector<std::string> rest) {
-    if (rest.empty()) return rest;
-    if (rest.front() == "--")
-        rest.erase(rest.begin());
-    else if (looks_like_option(rest.front()))
-        return unknown_option(reading_run, rest.front());
-    return rest;
-}
-
-Result<pid_t> process_id(std::vector<std::string> rest) {
-    const auto separator = std::find(rest.begin(), rest.end(), "--");
-    if (separator != rest.end()) rest.erase(separator);
-    for (const std::string& word : rest)
-        if (looks_like_option(word)) return unknown_option(reading_attach, word);
+Result<pid_t> process_id(const std::vector<std::string>& rest) {
     if (rest.empty()) return Error{ErrorCode::usage, 0, "no process to attach to"};
     if (rest.size() > 1)
         return Error{ErrorCode::usage, 0,
@@ -242,7 +229,7 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     std::vector<std::string> rest;
     TRY_ASSIGN(RunRequest request, parse_all(words, environment, reading_run, rest));
     if (request.text) return request;
-    TRY_ASSIGN(request.options.command, target_command(std::move(rest)));
+    TRY_ASSIGN(request.options.command, arguments(reading_run, std::move(rest)));
     if (request.options.command.empty()) return Error{ErrorCode::usage, 0, "no program to run"};
     TRY(fit_live_timing(request));
     TRY(fit_sample_time(request));
@@ -260,7 +247,8 @@ Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_
     std::vector<std::string> rest;
     TRY_ASSIGN(RunRequest request, parse_all(words, environment, reading_attach, rest));
     if (request.text) return request;
-    TRY_ASSIGN(request.options.attach_to, process_id(std::move(rest)));
+    TRY_ASSIGN(rest, arguments(reading_attach, std::move(rest)));
+    TRY_ASSIGN(request.options.attach_to, process_id(rest));
     TRY(fit_live_timing(request));
     TRY(fit_sample_time(request));
     TRY(check_streams(request));

@@ -364,6 +364,15 @@ TEST_CASE("attach takes one process id, before, between or behind its options") 
     CHECK(parse_attach(std::vector<std::string>{"--help"}, "")->text);
 }
 
+TEST_CASE("behind -- attach takes a word for a process id") {
+    const auto failed = [](std::vector<std::string> words) {
+        return parse_attach(words, "").error().message;
+    };
+    CHECK(mentions(failed({"--", "-5"}), {"PID '-5'"}));
+    CHECK(mentions(failed({"--", "--help"}), {"PID '--help'"}));
+    CHECK(parse_attach(std::vector<std::string>{"--", "2"}, "")->options.attach_to == 2);
+}
+
 TEST_CASE("what attach cannot take is named with what is accepted") {
     const auto failure = [](std::vector<std::string> words, std::string_view environment = "") {
         auto request = parse_attach(words, environment);

@@ -16,7 +16,6 @@
 
 namespace shadowprof {
 
-// The worker's end of the socket during a sample.
 class WorkerConversation final : public TraceSink, public OutsideChannel, public Stepper {
   public:
     WorkerConversation(WorkerSocket& socket, SharedArea& area) : socket_(socket), area_(area) {
@@ -145,7 +144,7 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
         while (true) {
             const auto message = socket_.receive(0);
             if (!message) {
-                lost_ = message.error().code != ErrorCode::interrupted;
+                lost_ |= message.error().code != ErrorCode::interrupted;
                 return !lost_;
             }
             take_in(*message);
@@ -187,24 +186,6 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
     bool await_stop_ = false;
     bool stopped_ = false;
     Deadline deadline_;
-};
-
-// A sink for a trace that is not needed.
-class DroppedTrace final : public TraceSink {
-  public:
-    // Ends the run when `deadline`, which must outlive this object, passes; null: never.
-    explicit DroppedTrace(Deadline* deadline = nullptr) : deadline_(deadline) {}
-
-    TraceBuffer acquire() override {
-        if (deadline_ && deadline_->passed()) return {};
-        return memory_.buffer();
-    }
-    void submit(std::span<const std::uint64_t>, GuestThreads::Index) override {}
-
-  private:
-    static constexpr std::size_t words = 4096;
-    Deadline* deadline_;
-    TraceMemory memory_{words};
 };
 
 }  // namespace shadowprof

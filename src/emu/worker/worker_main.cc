@@ -19,6 +19,24 @@
 namespace shadowprof {
 namespace {
 
+// A sink for a trace that is not needed.
+class DroppedTrace final : public TraceSink {
+  public:
+    // Ends the run when `deadline`, which must outlive this object, passes; null: never.
+    explicit DroppedTrace(Deadline* deadline = nullptr) : deadline_(deadline) {}
+
+    TraceBuffer acquire() override {
+        if (deadline_ && deadline_->passed()) return {};
+        return memory_.buffer();
+    }
+    void submit(std::span<const std::uint64_t>, GuestThreads::Index) override {}
+
+  private:
+    static constexpr std::size_t words = 4096;
+    Deadline* deadline_;
+    TraceMemory memory_{words};
+};
+
 class Worker {
   public:
     Worker(WorkerSocket socket, SharedArea area, SampleSyscalls& syscalls)

@@ -12,9 +12,9 @@ namespace {
 // The least number of timed loads in each profile for comparing a site's median.
 constexpr std::uint64_t min_timed = 16;
 
-std::uint64_t bursts_of(const Profile& profile) {
-    const auto bursts = profile.sampling.counters.find("latency_sessions");
-    return bursts == profile.sampling.counters.end() ? 0 : bursts->second;
+std::uint64_t sessions_of(const Profile& profile) {
+    const auto sessions = profile.sampling.counters.find("latency_sessions");
+    return sessions == profile.sampling.counters.end() ? 0 : sessions->second;
 }
 
 std::string missing(const DiffInput& input) {
@@ -33,9 +33,9 @@ std::map<std::string, double> loads_by_level(const Profile& profile) {
 
 // The share is moved towards one half by two loads of each kind, after Agresti and Coull: 0 of few
 // loads does not mean that the share is certainly 0.
-std::optional<double> share_error(double share, std::uint64_t bursts) {
-    if (bursts < BatchSizes::min_batches) return std::nullopt;
-    const auto n = static_cast<double>(bursts);
+std::optional<double> share_error(double share, std::uint64_t sessions) {
+    if (sessions < BatchSizes::min_batches) return std::nullopt;
+    const auto n = static_cast<double>(sessions);
     const double middle = (share * n + 2) / (n + 4);
     return student_t(n - 1) * std::sqrt(middle * (1 - middle) / n);
 }
@@ -56,16 +56,16 @@ DiffTable diff_levels(const DiffInput& input) {
     if (!table.missing.empty()) return table;
     std::map<std::string, std::array<double, 2>> loads;
     DiffScales scales = input.scales;
-    std::array<std::uint64_t, 2> bursts{};
+    std::array<std::uint64_t, 2> sessions{};
     for (const std::size_t side : {0UL, 1UL}) {
         const Profile& profile = input.files[side]->profile;
         for (const auto& [level, count] : loads_by_level(profile)) {
             loads[level][side] = count;
             table.totals[side] += count;
         }
-        bursts[side] = bursts_of(profile);
+        sessions[side] = sessions_of(profile);
         scales[side].exact = false;
-        scales[side].degrees_of_freedom = bursts[side] > 1 ? bursts[side] - 1 : 1;
+        scales[side].degrees_of_freedom = sessions[side] > 1 ? sessions[side] - 1 : 1;
     }
     if (table.totals[0] <= 0 || table.totals[1] <= 0) {
         table.missing = "the levels of its loads are not known";
@@ -75,8 +75,8 @@ DiffTable diff_levels(const DiffInput& input) {
         DiffEntry entry;
         entry.name = level;
         const double base = counts[0] / table.totals[0], next = counts[1] / table.totals[1];
-        entry.base = Measured{base, share_error(base, bursts[0])};
-        entry.next = Measured{next, share_error(next, bursts[1])};
+        entry.base = Measured{base, share_error(base, sessions[0])};
+        entry.next = Measured{next, share_error(next, sessions[1])};
         table.entries.push_back(std::move(entry));
     }
     judge(table, scales);

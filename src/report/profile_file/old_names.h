@@ -1,5 +1,6 @@
-// Names that earlier versions gave to counters and modes of a profile. Files are read by either
-// name. Counters are written by both, so that scripts which read profiles still find them.
+// Names that earlier versions gave to counters, modes and options of a profile. Files are read by
+// either name. std::map<std::string, std::uint64_t> are written by both, so that scripts which read
+// profiles still find them.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +32,8 @@ inline constexpr OldName old_counter_names[] = {
 inline constexpr OldName old_mode_names[] = {{"live", "burst"},
                                              {"shadow and live", "shadow and burst"}};
 
-using Options = std::map<std::string, std::string>;
-using Counters = std::map<std::string, std::uint64_t>;
-
-inline Counters with_old_names(Counters counters) {
+inline std::map<std::string, std::uint64_t> with_old_names(
+    std::map<std::string, std::uint64_t> counters) {
     for (const OldName& each : old_counter_names)
         if (const auto found = counters.find(std::string(each.name)); found != counters.end())
             counters.insert_or_assign(std::string(each.old_name), found->second);
@@ -42,7 +41,8 @@ inline Counters with_old_names(Counters counters) {
 }
 
 // Where a counter has both names, the current one is valid.
-inline Counters without_old_names(Counters counters) {
+inline std::map<std::string, std::uint64_t> without_old_names(
+    std::map<std::string, std::uint64_t> counters) {
     for (const OldName& each : old_counter_names) {
         const auto old = counters.find(std::string(each.old_name));
         if (old == counters.end()) continue;
@@ -53,7 +53,8 @@ inline Counters without_old_names(Counters counters) {
 }
 
 // Of run.options.
-inline Options without_old_names(Options options) {
+inline std::map<std::string, std::string> without_old_names(
+    std::map<std::string, std::string> options) {
     if (const auto timing = options.find("burst"); timing != options.end()) {
         options.try_emplace("live-timing", timing->second);
         options.erase(timing);

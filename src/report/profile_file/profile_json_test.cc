@@ -242,6 +242,9 @@ TEST_CASE("counters and modes are read by their older names, and counters are wr
     CHECK(parse_profile(text)->profile.sampling.counters == profile.sampling.counters);
     CHECK(parse_profile(replaced(text, "\"accuracy\": 0.99", "\"right_share\": 0.99"))
               ->profile.latency_host == profile.latency_host);
+    CHECK(parse_profile(
+              replaced(text, "\"accuracy\": 0.99", "\"right_share\": 0.5, \"accuracy\": 0.99"))
+              ->profile.latency_host == profile.latency_host);
     const std::string old = replaced(replaced(text, "\"live_samples\": 41,", ""),
                                      "\"shadow and live\"", "\"shadow and burst\"");
     const auto read =

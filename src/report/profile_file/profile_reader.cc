@@ -14,6 +14,7 @@
 #include "report/profile_file/old_names.h"
 #include "report/profile_file/profile_writer.h"
 #include "report/profile_file/record_reader.h"
+#include "syscalls/syscall_facts.h"
 
 namespace shadowprof {
 namespace {
@@ -241,7 +242,7 @@ void ProfileParser::read_host(JsonFields in) {
 }
 
 void ProfileParser::read_syscalls(JsonFields in) {
-    for (std::string_view name : {"benign", "output", "input", "misc", "unsafe"})
+    for (std::string_view name : syscall_class_names)
         file_.profile.syscalls.by_class[std::string(name)] = in.count(name);
     RecordReader(in).map("by_name", file_.profile.syscalls.by_name);
     section_error(in, "/syscalls");

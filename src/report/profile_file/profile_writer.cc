@@ -10,6 +10,7 @@
 #include "report/profile_file/location_numbers.h"
 #include "report/profile_file/old_names.h"
 #include "report/profile_file/record_writer.h"
+#include "syscalls/syscall_facts.h"
 
 namespace shadowprof {
 namespace {
@@ -109,8 +110,8 @@ class ProfileWriter {
     void write_syscalls() {
         json_.key("syscalls");
         json_.begin_object();
-        for (const char* name : {"benign", "output", "input", "misc", "unsafe"}) {
-            auto it = profile_.syscalls.by_class.find(name);
+        for (const std::string_view name : syscall_class_names) {
+            auto it = profile_.syscalls.by_class.find(std::string(name));
             json_.member(name, it != profile_.syscalls.by_class.end() ? it->second : 0);
         }
         json_.map("by_name", profile_.syscalls.by_name);

@@ -1,4 +1,5 @@
-// Reads the records of a profile's kinds: a visitor of their fields (profile/kinds/fields.h).
+// Reads the records of a profile: a visitor of their fields (profile/kinds/fields.h,
+// profile/run_fields.h).
 #pragma once
 
 #include <algorithm>
@@ -93,7 +94,7 @@ class RecordReader {
     void hex(std::string_view name, std::uint64_t& n) { n = in_.hex(name); }
     void number(std::string_view name, double& x) { x = in_.number(name); }
     void renamed_number(std::string_view name, double& x, std::string_view old_name) {
-        number(in_.has(old_name) ? old_name : name, x);
+        number(in_.has(name) || !in_.has(old_name) ? name : old_name, x);
     }
     void known_number(std::string_view name, std::optional<double>& x) {
         x = in_.optional_number(name);

@@ -1,4 +1,5 @@
-// Writes the records of a profile's kinds: a visitor of their fields (profile/kinds/fields.h).
+// Writes the records of a profile: a visitor of their fields (profile/kinds/fields.h,
+// profile/run_fields.h).
 #pragma once
 
 #include <cstdint>
