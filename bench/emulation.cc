@@ -24,7 +24,7 @@
 #include "ptrace/thread/process_memory.h"
 #include "ptrace/unwind/unwind.h"
 #include "shadow/emulation/emulation_worker.h"
-#include "shadow/schedule/value_windows.h"
+#include "shadow/schedule/sample_bursts.h"
 #include "shadow/window/sample_syscalls.h"
 
 namespace shadowprof {

@@ -4,20 +4,11 @@
 
 #include <algorithm>
 
+#include "shadow/schedule/sample_bursts.h"
 #include "shadow/schedule/sample_schedule.h"
 
 namespace shadowprof {
 namespace {
-
-// Samples collect values and references in bursts (the counted bursts of
-// hybrid-profiling-support): in each period, one window of about this many instructions.
-constexpr std::uint64_t value_burst_period = 320'000;
-constexpr std::uint64_t value_burst_instructions = 5'000;
-// Ten times as long as the largest reorder buffer.
-constexpr std::uint64_t reference_burst_instructions = 5'000;
-// A data stream is hot by its share of the references, so a window needs enough references to judge
-// that share. How long it is matters less (docs/architecture/collectors.md).
-constexpr std::uint64_t stream_burst_instructions = 40'000;
 
 // Programs are stopped where they are slow. Samples begin to count a random distance later, so that
 // this place is no more likely than those around it (value-sampling, "bias"). The range is many
