@@ -113,7 +113,7 @@ struct CommandRow {
     std::optional<Kind> kind;
     SetValue set = nullptr;  // for commands with a value
 };
-constexpr CommandRow rows[] = {
+constexpr CommandRow command_rows[] = {
     {"enable", "", Kind::enable},
     {"disable", "", Kind::disable},
     {"stop", "", Kind::stop},
@@ -128,10 +128,10 @@ constexpr CommandRow rows[] = {
 };
 
 Error no_such_command(string_view word) {
-    std::array<string_view, std::size(rows)> words;
-    std::ranges::transform(rows, words.begin(), &CommandRow::word);
+    std::array<string_view, std::size(command_rows)> words;
+    std::ranges::transform(command_rows, words.begin(), &CommandRow::word);
     std::vector<std::string> accepted;
-    for (const CommandRow& row : rows)
+    for (const CommandRow& row : command_rows)
         accepted.push_back(row.value.empty() ? std::string(row.word)
                                              : fmt::format("{} {}", row.word, row.value));
     return {
@@ -172,8 +172,8 @@ Result<std::optional<SamplingCommand>> parse_command(string_view line, const Con
     const string_view text = trimmed(line);
     const string_view word = text.substr(0, text.find_first_of(spaces));
     const string_view value = trimmed(text.substr(word.size()));
-    const auto row = std::ranges::find(rows, word, &CommandRow::word);
-    if (row == std::end(rows)) return no_such_command(word);
+    const auto row = std::ranges::find(command_rows, word, &CommandRow::word);
+    if (row == std::end(command_rows)) return no_such_command(word);
     if (value.empty() != (row->set == nullptr)) return wrong_value(*row);
     if (!row->kind) return std::optional<SamplingCommand>();
     SamplingCommand command{.kind = *row->kind, .bursts = {}, .text = std::string(word)};

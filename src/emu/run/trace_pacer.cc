@@ -7,7 +7,7 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t stride = 8;  // on average
+constexpr std::size_t record_distance = 8;  // on average
 // In bursts, at least this many words and an eighth of the trace are looked at.
 constexpr std::size_t enough_burst_words = 4096;
 // The longest record of a burst must fit.
@@ -238,7 +238,7 @@ template <typename Of>
 std::uint64_t TracePacer::estimated_sum(std::span<const std::uint64_t> words, Of of) const {
     std::uint64_t sum = 0;
     if (level_ != TraceLevel::blocks) {
-        const auto enough = std::max(enough_burst_words, words.size() / stride);
+        const auto enough = std::max(enough_burst_words, words.size() / record_distance);
         const auto last = words.size() - std::min(words.size(), enough);
         auto at = words.size();
         while (at > last) {
@@ -249,13 +249,13 @@ std::uint64_t TracePacer::estimated_sum(std::span<const std::uint64_t> words, Of
         return at == words.size() ? 0 : sum * words.size() / (words.size() - at);
     }
     // Steps vary from 1 to 15, so that no loop of the program is in step with them.
-    const bool all = words.size() <= stride * 64;
+    const bool all = words.size() <= record_distance * 64;
     std::uint32_t state = 1;
     std::size_t seen = 0;
     for (std::size_t i = 0; i < words.size(); ++seen) {
         sum += of(row(words[i]), i ? &words[i - 1] : nullptr);
         state = state * 1664525 + 1013904223;
-        i += all ? 1 : 1 + (state >> 24) % (2 * stride - 1);
+        i += all ? 1 : 1 + (state >> 24) % (2 * record_distance - 1);
     }
     return seen ? sum * words.size() / seen : 0;
 }

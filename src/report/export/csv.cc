@@ -152,7 +152,7 @@ struct Table {
     Result<void> (*write)(const ExportInput&, CsvTable&);
 };
 // The first table is that of functions.
-constexpr auto tables = [] {
+constexpr auto all_tables = [] {
     std::array<Table, std::tuple_size_v<Kinds>> all{{{"functions", functions_table}}};
     std::size_t at = 1;
     for_each_kind([&]<typename Kind>() {
@@ -161,8 +161,8 @@ constexpr auto tables = [] {
     return all;
 }();
 constexpr auto table_names = [] {
-    std::array<std::string_view, tables.size()> names;
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = tables[i].name;
+    std::array<std::string_view, all_tables.size()> names;
+    for (std::size_t i = 0; i < names.size(); ++i) names[i] = all_tables[i].name;
     return names;
 }();
 
@@ -174,7 +174,7 @@ std::span<const std::string_view> csv_tables() {
 
 Result<void> write_csv(const ExportInput& input, ByteSink& sink) {
     CsvTable table(sink);
-    for (const Table& each : tables)
+    for (const Table& each : all_tables)
         if (each.name == input.table) return each.write(input, table);
     return Error{ErrorCode::usage, 0, fmt::format("there is no table '{}'", input.table)};
 }
