@@ -33,7 +33,7 @@ std::vector<std::string_view> format_words() {
     return words;
 }
 
-Result<void> set_least_share(DiffOptions& options, std::string_view value) {
+Result<void> set_min_share(DiffOptions& options, std::string_view value) {
     if (value.ends_with('%')) value.remove_suffix(1);
     TRY_ASSIGN(const double percent, parse_number(value, 0, 100));
     options.limit_options.min_share = percent / 100;
@@ -88,7 +88,7 @@ int diff_main(std::span<const std::string> words) {
          {.names = "--min-share",
           .value = "PERCENT",
           .help = "limits with wildcards test only functions with at least this share of all [0%]",
-          .set = [&](auto value) { return set_least_share(options, value); }},
+          .set = [&](auto value) { return set_min_share(options, value); }},
          {.names = "--strict",
           .help = "count a limit that cannot be decided as exceeded",
           .set = set_flag(strict)},

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <optional>
+
 #include "base/files/safe_output.h"
 #include "base/text/text_format.h"
 #include "cli/commands/commands.h"
@@ -16,8 +18,8 @@ namespace {
 
 struct ExportRequest {
     const ExportFormat* format = nullptr;
-    std::string path, output = "-", module, table = "functions";
-    bool table_is_asked_for = false;
+    std::string path, output = "-", module;
+    std::optional<std::string_view> table;
     StackWeight weight = StackWeight::instructions;
     std::size_t top = 0;  // 0: everything
 };
@@ -41,9 +43,9 @@ Result<void> check(const ExportRequest& request) {
                      fmt::format("--weight={} cannot be used with --format={}, which counts "
                                  "executions",
                                  name(request.weight), format->name)};
-    if (request.table_is_asked_for && format->name != "csv")
+    if (request.table && !format->takes_table)
         return Error{ErrorCode::usage, 0,
-                     fmt::format("--table cannot be used with --format={}: tables are of csv",
+                     fmt::format("--table cannot be used with --format={}, which has no tables",
                                  format->name)};
     if (!request.module.empty() && !format->one_module)
         return Error{ErrorCode::usage, 0,
@@ -65,7 +67,7 @@ Result<void> export_profile(const ExportRequest& request) {
     if (request.top > 0) keep_hottest(file.profile, request.top, request.weight);
     ExportInput input{.profile = file.profile,
                       .symbols = file.symbols,
-                      .table = request.table,
+                      .table = request.table.value_or(default_csv_table),
                       .weight = request.weight};
     if (format->one_module) {
         TRY_ASSIGN(input.module, choose_module(file.profile, request.module));
@@ -110,8 +112,8 @@ int export_main(std::span<const std::string> words) {
           .set = set_text(request.module)},
          {.names = "--table",
           .value = "TABLE",
-          .help =
-              fmt::format("which table of csv: {} [{}]", fmt::join(tables, ", "), request.table),
+          .help = fmt::format("which table of csv: {} [{}]", fmt::join(tables, ", "),
+                              default_csv_table),
           .words = {tables.begin(), tables.end()},
           .choose = [&](std::size_t table) { request.table = tables[table]; }},
          {.names = "--weight",
@@ -126,7 +128,6 @@ int export_main(std::span<const std::string> words) {
                   "all [0]",
           .set = set_count(request.top)}});
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
-    request.table_is_asked_for = line.has("--table");
     const auto exported = export_profile(request);
     if (exported) return 0;
     say("export: {}", exported.error().message);

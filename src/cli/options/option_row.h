@@ -13,10 +13,11 @@
 
 namespace shadowprof {
 
-// The value of an option whose value may be left out and was.
+// The value of a flag, and of an option whose value may be left out and was.
 inline constexpr std::string_view no_value = "true";
 
-// Takes a value, which is empty for a flag. Errors: usage; the message says what the value must be.
+// Takes a value, which is no_value for a flag. Errors: usage; the message says what the value must
+// be.
 using SetOption = std::function<Result<void>(std::string_view value)>;
 
 struct OptionRow {

@@ -191,12 +191,14 @@ Result<void> set_dump_every(RunRequest& request, string_view value) {
 Rows profile_options(RunRequest& request) {
     RunOptions& options = request.options;
     const auto kinds = profile_kind_words();
-    Rows kinds_rows = {
+    std::vector<string_view> kinds_or_all(kinds.begin(), kinds.end());
+    kinds_or_all.emplace_back("all");
+    return {
         {.names = "--profiles",
          .value = "LIST",
          .help = fmt::format("the kinds of profile to collect: some of {}, or all [{}]",
                              fmt::join(kinds, ", "), profile_kinds_text({})),
-         .words = {kinds.begin(), kinds.end()},
+         .words = kinds_or_all,
          .set = [&](auto value) { return set_profiles(request, value); },
          .kept = [&]() -> Kept { return profile_kinds_text(options.profiles); },
          .takes_list = true},
@@ -229,7 +231,9 @@ Rows profile_options(RunRequest& request) {
          .kept = [&]() -> Kept { return std::to_string(options.value_callers); }},
         {.names = "--probe",
          .value = "EXPR",
-         .help = "record what this expression says of instructions; up to 16 probes [none]",
+         .help =
+             fmt::format("record what this expression says of instructions; up to {} probes [none]",
+                         ProbeSet::max_probes),
          .set = [&](auto value) { return add_probe(options, value); }},
         {.names = "--every",
          .value = "N[,KIND:N]",
@@ -252,8 +256,6 @@ Rows profile_options(RunRequest& request) {
          .help = "also keep TNV tables of values, for comparison; this is slow",
          .set = set_flag(options.verbose)},
     };
-    kinds_rows.front().words.emplace_back("all");
-    return kinds_rows;
 }
 
 // Options for how samples are taken.

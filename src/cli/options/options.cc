@@ -16,18 +16,20 @@ namespace {
 
 using std::string_view;
 
+constexpr string_view environment_epilogue =
+    "Options may also stand in SHADOWPROF_OPTIONS; the command line wins.";
 constexpr CommandUsage run_usage = {
     .name = "run",
     .arguments = "[options] [--] PROGRAM [ARG...]",
     .description = "Profiles PROGRAM from its start and ends as it ends.",
-    .epilogue = "Options may also stand in SHADOWPROF_OPTIONS; the command line wins."};
+    .epilogue = environment_epilogue};
 constexpr CommandUsage attach_usage = {
     .name = "attach",
     .arguments = "[options] PID",
     .description =
         "Profiles a running process and lets it go unharmed: at Ctrl-C, or when "
         "--duration, --max-samples or --until-converged say so.",
-    .epilogue = "Options may also stand in SHADOWPROF_OPTIONS; the command line wins."};
+    .epilogue = environment_epilogue};
 
 // A command of this file, and which of its words are options.
 struct Reading {

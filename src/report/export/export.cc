@@ -37,7 +37,11 @@ constexpr ExportFormat formats[] = {
      .consumer = "clang -fprofile-sample-use",
      .write = write_llvm_sample,
      .one_module = true},
-    {.name = "csv", .consumer = "spreadsheets", .write = write_csv, .takes_top = true},
+    {.name = "csv",
+     .consumer = "spreadsheets",
+     .write = write_csv,
+     .takes_top = true,
+     .takes_table = true},
 };
 
 bool is_file(const Module& module) {
@@ -67,12 +71,6 @@ std::string module_list(const Profile& profile) {
 
 std::span<const ExportFormat> export_formats() {
     return formats;
-}
-
-const ExportFormat* find_export_format(std::string_view name) {
-    const auto* found = std::find_if(std::begin(formats), std::end(formats),
-                                     [&](const ExportFormat& each) { return each.name == name; });
-    return found == std::end(formats) ? nullptr : found;
 }
 
 Result<std::uint32_t> choose_module(const Profile& profile, std::string_view wanted) {

@@ -19,12 +19,11 @@ struct ExportFormat {
     bool one_module = false;    // describes a single file, ExportInput::module
     bool takes_top = false;     // the hottest entries alone are useful
     bool takes_weight = false;  // has call stacks, weighted by ExportInput::weight
+    bool takes_table = false;   // has tables, of which ExportInput::table is one
     bool binary = false;
 };
 
 std::span<const ExportFormat> export_formats();
-// Returns null if there is no format of that name.
-const ExportFormat* find_export_format(std::string_view name);
 // The tables that the `csv` format can write.
 std::span<const std::string_view> csv_tables();
 

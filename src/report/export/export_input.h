@@ -10,12 +10,14 @@
 
 namespace shadowprof {
 
+inline constexpr std::string_view default_csv_table = "functions";
+
 // What the views refer to must outlive them.
 struct ExportInput {
     const Profile& profile;
     SymbolSource& symbols;
-    std::optional<std::uint32_t> module = {};  // for formats about one module
-    std::string_view table = "functions";      // for `csv`: the table to write
+    std::optional<std::uint32_t> module = {};    // for formats about one module
+    std::string_view table = default_csv_table;  // for `csv`: the table to write
     // The weight of stacks, for formats with one number per stack.
     StackWeight weight = StackWeight::instructions;
 };

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "report/export/protobuf.h"
 #include "report/export/test_profile.h"
 #include "report/export/writers.h"
@@ -11,8 +13,9 @@ std::string exported(std::string_view format, std::string_view table = "function
     const Profile profile = awkward_profile();
     auto symbols = awkward_symbols();
     StringSink sink;
-    const ExportFormat* found = find_export_format(format);
-    REQUIRE(found != nullptr);
+    const auto formats = export_formats();
+    const auto found = std::ranges::find(formats, format, &ExportFormat::name);
+    REQUIRE(found != formats.end());
     const auto done = found->write({.profile = profile, .symbols = symbols, .table = table}, sink);
     REQUIRE_MESSAGE(done.has_value(), done.error().message);
     return sink.text();

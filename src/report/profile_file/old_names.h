@@ -1,10 +1,10 @@
-// Names that earlier versions gave to counters, modes and options of a profile. Files are read by
-// either name. std::map<std::string, std::uint64_t> are written by both, so that scripts which read
-// profiles still find them.
+// Names that earlier versions gave to counters, options and modes of a profile. Files are read by
+// either name. Counters are written by both, so that scripts which read profiles still find them.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,8 +27,9 @@ inline constexpr OldName old_counter_names[] = {
     {"latency_sessions_migrated", "latency_bursts_migrated"},
     {"latency_session_ns", "latency_burst_ns"},
 };
-
-// Of sampling.mode.
+// Of run.options.
+inline constexpr OldName old_option_names[] = {{"live-timing", "burst"}};
+// Of sampling.mode, and of the option.
 inline constexpr OldName old_mode_names[] = {{"live", "burst"},
                                              {"shadow and live", "shadow and burst"}};
 
@@ -40,34 +41,20 @@ inline std::map<std::string, std::uint64_t> with_old_names(
     return counters;
 }
 
-// Where a counter has both names, the current one is valid.
-inline std::map<std::string, std::uint64_t> without_old_names(
-    std::map<std::string, std::uint64_t> counters) {
-    for (const OldName& each : old_counter_names) {
-        const auto old = counters.find(std::string(each.old_name));
-        if (old == counters.end()) continue;
-        counters.try_emplace(std::string(each.name), old->second);
-        counters.erase(old);
+// Where a member has both names, the current one is valid.
+template <typename Value>
+void drop_old_names(std::map<std::string, Value>& members, std::span<const OldName> names) {
+    for (const OldName& each : names) {
+        const auto old = members.find(std::string(each.old_name));
+        if (old == members.end()) continue;
+        members.try_emplace(std::string(each.name), old->second);
+        members.erase(old);
     }
-    return counters;
 }
 
-// Of run.options.
-inline std::map<std::string, std::string> without_old_names(
-    std::map<std::string, std::string> options) {
-    if (const auto timing = options.find("burst"); timing != options.end()) {
-        options.try_emplace("live-timing", timing->second);
-        options.erase(timing);
-    }
-    if (const auto mode = options.find("mode"); mode != options.end() && mode->second == "burst")
-        mode->second = "live";
-    return options;
-}
-
-inline std::string current_mode(std::string mode) {
+inline void drop_old_mode(std::string& mode) {
     for (const OldName& each : old_mode_names)
-        if (mode == each.old_name) return std::string(each.name);
-    return mode;
+        if (mode == each.old_name) mode = each.name;
 }
 
 }  // namespace shadowprof

@@ -47,8 +47,6 @@ class ProfileParser {
     void read_location(JsonFields& in);
     template <typename Kind>
     void read_record(JsonFields& in);
-    template <typename Kind>
-    void read_host(JsonFields in);
     void read_section(JsonFields in, std::string_view name, auto& section);
     void read_syscalls(JsonFields in);
 
@@ -157,13 +155,17 @@ void ProfileParser::read_rest(const Json& root) {
         read_section(in.object("other_processes"), "other_processes", profile.other_processes);
     read_section(in.object("sampling"), "sampling", profile.sampling);
     read_section(in.object("overhead"), "overhead", profile.overhead);
-    profile.run.options = without_old_names(std::move(profile.run.options));
-    profile.sampling.counters = without_old_names(std::move(profile.sampling.counters));
-    profile.sampling.mode = current_mode(std::move(profile.sampling.mode));
+    drop_old_names(profile.sampling.counters, old_counter_names);
+    drop_old_mode(profile.sampling.mode);
+    drop_old_names(profile.run.options, old_option_names);
+    if (const auto mode = profile.run.options.find("mode"); mode != profile.run.options.end())
+        drop_old_mode(mode->second);
     read_syscalls(in.object("syscalls"));
     for_each_kind([&]<typename Kind>() {
         if constexpr (requires { Kind::host_name; })
-            if (in.has(Kind::host_name)) read_host<Kind>(in.object(Kind::host_name));
+            if (in.has(Kind::host_name))
+                read_section(in.object(Kind::host_name), Kind::host_name,
+                             Kind::host_of(profile).emplace());
     });
     RecordReader(in).words("notes", profile.notes);
     section_error(in, "");
@@ -232,13 +234,6 @@ void ProfileParser::read_record(JsonFields& in) {
     fields(reader, Kind::of(file_.profile).emplace_back());
     if constexpr (std::is_same_v<Kind, ValueList>)
         has_bare_invariance_ |= in.has("invariance") && !in.has("invariance_lower_bound");
-}
-
-template <typename Kind>
-void ProfileParser::read_host(JsonFields in) {
-    RecordReader reader(in);
-    fields(reader, Kind::host_of(file_.profile).emplace());
-    section_error(in, fmt::format("/{}", Kind::host_name));
 }
 
 void ProfileParser::read_syscalls(JsonFields in) {
