@@ -17,6 +17,13 @@ class MemoryReader {
     virtual bool read(GuestAddress from, std::span<std::byte> to) = 0;
 };
 
+class WritableMemory : public MemoryReader {
+  public:
+    // Copies bytes in. Returns false if any byte is not writable; then nothing or a prefix was
+    // written.
+    virtual bool write(GuestAddress to, std::span<const std::byte> from) = 0;
+};
+
 template <typename T>
 std::optional<std::remove_const_t<T>> read_value(MemoryReader& memory, GuestAddress from) {
     std::remove_const_t<T> value;

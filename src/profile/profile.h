@@ -64,6 +64,7 @@ struct DurationStats {
 // next.
 struct ExactStats {
     std::uint64_t intervals = 0;  // intervals emulated
+    std::uint64_t compared = 0;   // those that the hardware ran as well, from the same state
     std::uint64_t diverged = 0;   // those whose end differed from the hardware's
     std::uint64_t pages_compared = 0;
     std::uint64_t native_instructions = 0;  // executed by the hardware alone
@@ -73,7 +74,7 @@ struct ExactStats {
     std::string stopped_early;                        // why the rest of the run is not covered
 
     double diverged_share() const {
-        return intervals ? static_cast<double>(diverged) / static_cast<double>(intervals) : 0;
+        return compared ? static_cast<double>(diverged) / static_cast<double>(compared) : 0;
     }
 };
 

@@ -26,6 +26,7 @@ void fields(auto& visitor, Like<DurationStats> auto& duration) {
 
 void fields(auto& visitor, Like<ExactStats> auto& exact) {
     visitor.count("intervals", exact.intervals);
+    visitor.count_or("compared", exact.compared, "intervals");
     visitor.count("diverged", exact.diverged);
     visitor.derived("diverged_share", [&] { return exact.diverged_share(); });
     visitor.count("pages_compared", exact.pages_compared);

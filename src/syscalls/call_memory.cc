@@ -1,12 +1,11 @@
 #include "syscalls/call_memory.h"
 
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 
+#include "syscalls/argument_ranges.h"
 #include "syscalls/message_layout.h"
 
 namespace shadowprof {
@@ -15,75 +14,13 @@ namespace {
 using Kind = MemoryAccess::Kind;
 
 constexpr std::size_t max_argument_bytes = 256 * 1024;
-constexpr std::uint64_t max_vectors = 1024;     // UIO_MAXIOV
-constexpr std::uint64_t max_messages = 1024;    // UIO_MAXIOV for messages too
-constexpr int max_descriptors = 1 << 20;        // descriptors in an fd_set
-constexpr std::uint64_t socket_size_bytes = 4;  // socklen_t
-constexpr int pidfd_message = 4;                // SCM_PIDFD
+constexpr int pidfd_message = 4;  // SCM_PIDFD
 constexpr std::uint64_t bad_address = -std::uint64_t{EFAULT};
-
-// Common requests for terminals and files, with the number of bytes written. What other requests
-// write depends on the device.
-struct IoctlRow {
-    std::uint32_t request;
-    std::uint16_t bytes;
-};
-constexpr IoctlRow ioctls[] = {
-    {TCGETS, 36},   {TIOCGWINSZ, sizeof(winsize)},
-    {TIOCGPGRP, 4}, {FIONREAD, 4},
-    {FIONBIO, 0},   {FIOCLEX, 0},
-    {FIONCLEX, 0},
-};
-
-// Returns null if the request may write anywhere.
-const IoctlRow* find_ioctl(std::uint64_t request) {
-    const auto* row = std::find_if(std::begin(ioctls), std::end(ioctls), [&](const IoctlRow& each) {
-        return each.request == static_cast<std::uint32_t>(request);
-    });
-    return row == std::end(ioctls) ? nullptr : row;
-}
-
-std::uint64_t set_bytes(std::uint64_t count) {
-    const auto signed_count = static_cast<std::int32_t>(count);
-    if (signed_count <= 0) return 0;
-    return (static_cast<std::uint64_t>(std::min(signed_count, max_descriptors)) + 63) / 64 * 8;
-}
-
-// Collects the ranges of a call. A range that would wrap ends at the highest address.
-class Ranges {
-  public:
-    void add(std::uint64_t start, std::uint64_t bytes) {
-        if (bytes == 0 || start == 0) return;
-        const auto room = std::numeric_limits<std::uint64_t>::max() - start;
-        list_.push_back({{start}, {start + std::min(bytes, room)}});
-    }
-    // Adds `count` elements of `bytes` each.
-    void add_array(std::uint64_t start, std::uint64_t count, std::uint64_t bytes) {
-        const auto most =
-            std::numeric_limits<std::uint64_t>::max() / std::max<std::uint64_t>(bytes, 1);
-        add(start, std::min(count, most) * bytes);
-    }
-    std::vector<MemoryRange> take() { return std::move(list_); }
-
-  private:
-    std::vector<MemoryRange> list_;
-};
 
 // The memory that a call reads.
 
-void add_message_arguments(std::uint64_t at, MemoryReader& memory, Ranges& ranges) {
-    ranges.add(at, MessageName::bytes);
-    ranges.add(at + message_body_at, sizeof(MessageBody));
-    if (const auto body = read_value<MessageBody>(memory, {at + message_body_at}))
-        ranges.add(body->vectors, std::min(body->vector_count, max_vectors) * sizeof(IoVector));
-}
-
-std::uint64_t message_count(const MemoryAccess& access, const CallArguments& a) {
-    return std::min(a[access.other] & UINT32_MAX, max_messages);
-}
-
 void add_arguments(const MemoryAccess& access, const CallArguments& a, MemoryReader& memory,
-                   Ranges& ranges) {
+                   ArgumentRanges& ranges) {
     const auto at = a[access.pointer];
     switch (access.kind) {
         case Kind::in_out:
@@ -140,7 +77,7 @@ class Written {
     const std::uint64_t result_;
     MemoryReader& before_;
     MemoryReader& now_;
-    Ranges ranges_;
+    ArgumentRanges ranges_;
 };
 
 bool Written::add(const MemoryAccess& access) {
@@ -304,7 +241,7 @@ bool depends_on_argument_memory(const MemoryUse& use) {
 std::optional<std::vector<MemoryBytes>> read_argument_memory(const MemoryUse& use,
                                                              const CallArguments& arguments,
                                                              MemoryReader& memory) {
-    Ranges ranges;
+    ArgumentRanges ranges;
     for (const MemoryAccess& access : use.accesses)
         add_arguments(access, arguments, memory, ranges);
     return read_ranges(ranges.take(), memory, max_argument_bytes);

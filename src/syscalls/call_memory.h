@@ -13,8 +13,6 @@
 
 namespace shadowprof {
 
-using CallArguments = std::array<std::uint64_t, 6>;
-
 struct MemoryBytes {
     GuestAddress address;
     std::vector<std::byte> bytes;
@@ -59,6 +57,18 @@ std::optional<std::vector<MemoryRange>> written_ranges(const MemoryUse& use,
                                                        std::uint64_t result,
                                                        MemoryReader& argument_memory,
                                                        MemoryReader& memory);
+
+// Returns ranges that include all that the call reads. `memory` is the memory at its entry. Returns
+// nothing if the call may read anywhere.
+std::optional<std::vector<MemoryRange>> ranges_read(const MemoryUse& use,
+                                                    const CallArguments& arguments,
+                                                    MemoryReader& memory);
+
+// Returns the ranges of which the call may leave a part as it was although written_ranges() names
+// them. `memory` is the memory at its entry. Returns nothing if the call may write anywhere.
+std::optional<std::vector<MemoryRange>> ranges_maybe_written(const MemoryUse& use,
+                                                             const CallArguments& arguments,
+                                                             MemoryReader& memory);
 
 // Reads all ranges. Returns nothing if this fails or if they have more than `max_bytes` together.
 std::optional<std::vector<MemoryBytes>> read_ranges(const std::vector<MemoryRange>& ranges,

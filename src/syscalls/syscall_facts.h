@@ -9,6 +9,8 @@
 
 namespace shadowprof {
 
+using CallArguments = std::array<std::uint64_t, 6>;
+
 // The classes of Shadow Profiling, section 3.2.
 enum class SyscallClass : std::uint8_t {
     benign,  // has no effect outside the process: answered from the snapshot
@@ -50,6 +52,25 @@ struct MemoryAccess {
     std::uint16_t bytes = 0;
 };
 
+// Memory that the call reads because one of its arguments points to it.
+struct MemoryRead {
+    enum class Kind : std::uint8_t {
+        none,
+        fixed,             // `bytes` bytes
+        array,             // argument `other` is the number of elements, `bytes` each
+        string,            // up to its zero, as a path
+        vectors,           // `other` of struct iovec, and all that they point to
+        sent_message,      // struct msghdr, and all that it points to
+        received_message,  // struct msghdr and its vectors alone
+        set,               // an fd_set with as many descriptors as argument 0 says
+        ioctl,             // argument `other` is the request, which says what is read
+    };
+    Kind kind = Kind::none;
+    std::uint8_t pointer = 0;
+    std::uint8_t other = 0;
+    std::uint16_t bytes = 0;
+};
+
 struct MemoryUse {
     bool is_known = false;  // if false, the call may write anywhere and map anything
     bool layout = false;    // the call may change the list of mappings
@@ -57,6 +78,17 @@ struct MemoryUse {
     // and it is not known where.
     bool writes_more = false;
     std::array<MemoryAccess, 5> accesses = {};
+    bool knows_reads = false;  // if false, the call may read anywhere
+    std::array<MemoryRead, 4> reads = {};
+
+    // The same use of a call that reads this memory and no other.
+    template <typename... Reads>
+    constexpr MemoryUse reading(Reads... each) const {
+        MemoryUse use = *this;
+        use.knows_reads = true;
+        use.reads = {each...};
+        return use;
+    }
 };
 
 // Whether a call brings in data that a sample cannot know, so that the call is recorded, and when

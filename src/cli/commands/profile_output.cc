@@ -76,8 +76,9 @@ Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const 
 
 std::string amount_followed(const SamplingStats& sampling) {
     if (!sampling.exact) return fmt::format("{} samples", sampling.samples);
-    return fmt::format("{} intervals, {} diverged", sampling.exact->intervals,
-                       sampling.exact->diverged);
+    const auto& exact = *sampling.exact;
+    return fmt::format("{} intervals, {} compared with the hardware, {} diverged", exact.intervals,
+                       exact.compared, exact.diverged);
 }
 
 // Says what an exact profile does not cover.

@@ -355,6 +355,22 @@ Rows amount_options(RunRequest& request) {
              const auto percent = options.cpu_budget_in_force();
              return percent ? Kept(fmt::format("{}%", *percent)) : std::nullopt;
          }},
+        {.names = "--check",
+         .value = "PERCENT",
+         .help = fmt::format("exact mode: the most time for running intervals on the hardware as "
+                             "well, to compare them; 0 for none [{}%]",
+                             default_check_percent),
+         .set = [&](string_view value) -> Result<void> {
+             if (value == "0" || value == "0%") {
+                 options.check_percent = 0;
+                 return {};
+             }
+             return set_parsed(options.check_percent, parse_percent)(value);
+         },
+         .kept = [&]() -> Kept {
+             if (options.mode != SamplingMode::exact) return std::nullopt;
+             return fmt::format("{}%", options.check_percent.value_or(default_check_percent));
+         }},
         {.names = "--load",
          .value = "X",
          .help =

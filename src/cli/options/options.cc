@@ -143,6 +143,12 @@ Result<void> fit_sample_time(RunRequest& request) {
 
 // Exact mode follows the whole run, so it excludes options that choose a part. Values are
 // expensive, so it does not collect them by default.
+Result<void> check_only_exact_mode(const RunOptions& options) {
+    if (options.mode == SamplingMode::exact || !options.check_percent) return {};
+    return Error{ErrorCode::usage, 0,
+                 "--check needs --mode=exact: samples are emulated from copies of the program"};
+}
+
 Result<void> fit_exact_mode(RunRequest& request) {
     RunOptions& options = request.options;
     if (options.duration || options.max_samples || options.load || options.budget_percent ||
@@ -237,6 +243,7 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     TRY(fit_sample_time(request));
     TRY(check_streams(request));
     TRY(check_phases(request));
+    TRY(check_only_exact_mode(request.options));
     const bool exact = request.options.mode == SamplingMode::exact;
     if (exact) TRY(fit_exact_mode(request));
     TRY(settle_bursts(request));

@@ -86,6 +86,7 @@ void GuestMemory::end() {
     drop_pages();
     fresh_.clear();
     aliased_code_.clear();
+    shared_files_.clear();
     map_ = {};
     source_ = nullptr;
     keeps_ = false;
@@ -149,8 +150,12 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     unsigned pages = chunk.in_place() ? chunk_pages : few_pages;
     if (use_ == PageUse::again)
         pages = std::min(1u << std::popcount(chunk.touched), unsigned{chunk_pages});
+    // A source that has taken over this sample's writes may show a fresh page, or have none.
+    if (fresh && use_ == PageUse::tracked) pages = 1;
     wanted = static_cast<std::uint16_t>(wanted & pages_around(address, pages));
     wanted = static_cast<std::uint16_t>(wanted & ~chunk.in_place());
+    if (const auto* file = shared_file(mapping))
+        return place_real(mapping, file->get(), address.page());
     if (is_aliased(mapping)) return place_alias(mapping, address.page());
     for_each_run(wanted, [&](unsigned start, unsigned count) {
         place_pages(mapping, chunk_start + start * page_bytes, count);
@@ -167,9 +172,10 @@ bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::u
     void* placed = mmap(at, bytes, PROT_READ | PROT_WRITE,
                         sharing | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (placed == MAP_FAILED) return false;
+    const bool fresh = fresh_.contains(first);
     const bool ok = placed == at &&
-                    (fresh_.contains(first) ||
-                     source_->read_pages(first, {static_cast<std::byte*>(at), bytes})) &&
+                    ((fresh && use_ != PageUse::tracked) ||
+                     source_->read_pages(first, {static_cast<std::byte*>(at), bytes}) || fresh) &&
                     (starts_dirty || mprotect(at, bytes, PROT_READ) == 0);
     if (!ok) {
         munmap(placed, bytes);
@@ -404,7 +410,7 @@ void GuestMemory::drop_range(GuestAddress start, GuestAddress end) {
                          munmap(host(base + first * page_bytes), count * page_bytes);
                      });
         for (auto* bits : {&chunk.resident, &chunk.kept, &chunk.hot, &chunk.touched, &chunk.again,
-                           &chunk.on_trial, &chunk.dirty, &chunk.watched})
+                           &chunk.on_trial, &chunk.dirty, &chunk.watched, &chunk.real})
             *bits = static_cast<std::uint16_t>(*bits & ~inside);
         it = chunk.in_place() ? std::next(it) : chunks_.erase(it);
     }

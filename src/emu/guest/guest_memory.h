@@ -11,8 +11,10 @@
 #include <set>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "base/files/fd.h"
 #include "base/memory_map.h"
 #include "base/memory_range.h"
 #include "base/result.h"
@@ -119,6 +121,25 @@ class GuestMemory final : public GuestSpace {
     }
     // Says that the source may have changed wherever it can be written to.
     void refresh_writable();
+    // Drops the pages of a range whose contents are gone from the source.
+    void drop(const MemoryRange& range);
+
+    // From now on, until begin(), shared mappings of this file are the file itself, as others may
+    // write to it at any time. To be called between runs or within a system call.
+    void share_file(std::uint64_t device, std::uint64_t inode, UniqueFd file);
+    // With PageUse::tracked, `process` is a process that makes the guest's system calls, on memory
+    // of its own. It shows what the source shows.
+    //
+    // Brings what the guest has written in these ranges to the process. False if the process has no
+    // such memory.
+    bool give(std::span<const MemoryRange> ranges, WritableMemory& process);
+    // The same for all that the guest has written. Pages that were written to a while ago are clean
+    // afterwards.
+    bool give_all(WritableMemory& process);
+    // The same for the stack, which the process may have to make larger.
+    bool give_stack(WritableMemory& process);
+    // Takes what the process has in these ranges. Bytes that it cannot show stay as they are.
+    void take(std::span<const MemoryRange> ranges, MemoryReader& process);
     // Drops every page, also those written to, and the mappings.
     void end();
     // Drops every page; they are fetched anew from the source, which has taken over all writes.
@@ -187,6 +208,7 @@ class GuestMemory final : public GuestSpace {
         std::uint16_t resident = 0;
         std::uint16_t dirty = 0;    // was mapped writable here at some time
         std::uint16_t watched = 0;  // see watch_code_page()
+        std::uint16_t real = 0;     // the page of a shared file itself
         // Kept pages are in place with their contents of an earlier sample, and not resident. The
         // hot ones are read before the guest runs and are writable here; the others are not
         // accessible.
@@ -207,6 +229,8 @@ class GuestMemory final : public GuestSpace {
     Chunk* chunk_of(GuestAddress address);
     bool is_resident(GuestAddress address);
     bool fetch(const Mapping& mapping, GuestAddress address);
+    const UniqueFd* shared_file(const Mapping& mapping) const;
+    bool place_real(const Mapping& mapping, int file, GuestAddress page);
     bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
     void note_placed(GuestAddress first, std::uint64_t pages, bool starts_dirty);
     bool use_kept(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
@@ -224,6 +248,10 @@ class GuestMemory final : public GuestSpace {
     bool grow_stack(GuestAddress address);
     bool make_dirty(Chunk& chunk, GuestAddress page);
     void clean_pages();
+    template <typename Visit>
+    bool for_each_resident_part(const MemoryRange& range, Visit visit);
+    bool give_pages(GuestAddress first, std::uint64_t pages, WritableMemory& process);
+    void take_page(Chunk& chunk, GuestAddress start, GuestAddress end, MemoryReader& process);
     void reread(GuestAddress page, std::span<const MemoryRange> changed);
     void compare_rest(GuestAddress page, std::span<const MemoryRange> changed,
                       std::span<const std::byte> native);
@@ -248,6 +276,7 @@ class GuestMemory final : public GuestSpace {
     std::uint64_t delta_ = 0;
     std::uint64_t stack_limit_bytes_ = usual_stack_limit_bytes;
     std::unordered_map<std::uint64_t, Chunk> chunks_;  // by address / chunk_bytes
+    std::map<std::pair<std::uint64_t, std::uint64_t>, UniqueFd> shared_files_;  // by device, inode
     PageRanges fresh_;  // mapped in this sample: zero when first touched
     // Pages with code of files that are also mapped elsewhere, where they may be writable.
     std::set<GuestAddress> aliased_code_;

@@ -118,6 +118,12 @@ void GuestMemory::refresh_writable() {
         if (mapping.writable || mapping.shared) drop_range(mapping.start, mapping.end);
 }
 
+void GuestMemory::drop(const MemoryRange& range) {
+    const auto end = (range.end + (page_bytes - 1)).page();
+    if (listener_) listener_(range.start, end);
+    drop_range(range.start, end);
+}
+
 void GuestMemory::reread(GuestAddress page, std::span<const MemoryRange> changed) {
     auto* chunk = chunk_of(page);
     if (!chunk || !(chunk->resident & page_bit(page))) return;

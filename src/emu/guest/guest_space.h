@@ -20,14 +20,9 @@ struct Protection {
     bool executable = false;
 };
 
-class GuestSpace : public MemoryReader {
+// read() and write() fail where the guest's own access would (EFAULT).
+class GuestSpace : public WritableMemory {
   public:
-    // read() of MemoryReader fails if a byte is not readable (EFAULT).
-    //
-    // Copies bytes into the guest. False if any byte is not writable (EFAULT); then nothing or a
-    // prefix was written.
-    virtual bool write(GuestAddress to, std::span<const std::byte> from) = 0;
-
     // The mapping that contains `address`, or null.
     virtual const Mapping* find(GuestAddress address) const = 0;
     // The first mapping that ends after `address`, or null.

@@ -18,6 +18,9 @@ class SyscallHandler {
   public:
     virtual ~SyscallHandler() = default;
 
+    // Whether the trace up to this call must have gone to the sink before the call is made. The
+    // same registers as for on_syscall().
+    virtual bool wants_trace(const CpuState&) const { return false; }
     // Called when the current thread has executed `syscall`. Number and arguments are in
     // threads.cpu() as the kernel would find them; rip is already behind the instruction, and rcx
     // and r11 are clobbered. Emulates the call: sets rax and memory and changes which threads run,

@@ -38,6 +38,8 @@ class TraceSink {
     // A part of the acquired buffer that now holds whole records of one thread, with the oldest at
     // its end.
     virtual void submit(std::span<const std::uint64_t> words, GuestThreads::Index thread) = 0;
+    // Passes on everything that was submitted. No buffer is acquired.
+    virtual void flush() {}
     // What a probe saw in front of the record that will stand behind `words` words of the acquired
     // buffer. If it returns false, the buffer is submitted before more notes come; there must still
     // be room for one note of each probe and one more.
@@ -85,6 +87,8 @@ class Emulator {
     // Says that the source now has the contents of the guest's memory, except for `changed`. False
     // if the new mappings can be shown only by begin_sample().
     bool next_interval(std::span<const MemoryRange> changed, std::optional<MemoryMap> layout);
+    // Says that the guest's mappings were changed in a run by GuestMemory::change_layout().
+    void on_new_layout() { begin_translator(false); }
     // Runs the threads from their registers, and leaves their final state there. A reason that
     // stops one thread (stops_one_thread()) ends the run when all threads have stopped. `stepper`
     // may be null: then instructions that cannot be translated are such a reason.

@@ -223,7 +223,7 @@ void Emulator::Run::on_exit() {
         case ExitReason::vdso_call:
             return on_vdso_call();
         case ExitReason::single_step:
-            return fall_back_to_single_step(e_.tables_[context_.exit_info].last);
+            return on_single_step();
         case ExitReason::fault:
             return on_fault();
         case ExitReason::trace_full:
@@ -258,11 +258,17 @@ void Emulator::Run::on_syscall() {
     cpu()[Gpr::r11] = cpu().rflags;
     ++result_.syscalls;
     const bool has_room = note_system_call(e_.tables_[context_.exit_info].last);
-    const auto reason = syscalls_.on_syscall(threads_, e_.memory_, elapsed_ns());
+    const auto elapsed = elapsed_ns();
+    const bool goes_out = syscalls_.wants_trace(cpu());
+    if (goes_out) {
+        submit_trace();
+        sink_.flush();
+    }
+    const auto reason = syscalls_.on_syscall(threads_, e_.memory_, elapsed);
     load_state();
     pc_ = cpu().rip;
     if (reason) return end(*reason);
-    if (!has_room) {
+    if (!has_room || goes_out) {
         submit_trace();
         if (pacer_.finished()) return end(SampleEnd::size);
         new_buffer();
@@ -283,6 +289,17 @@ void Emulator::Run::on_vdso_call() {
     cpu()[Gpr::rsp] += sizeof(std::uint64_t);
     load_registers();
     enter_at(*return_address);
+}
+
+void Emulator::Run::on_single_step() {
+    const auto pc = e_.tables_[context_.exit_info].last;
+    const auto* native = limits_.executes_nondeterministic
+                             ? e_.translator_.one_nondeterministic(pacer_.level(), pc)
+                             : nullptr;
+    if (!native) return fall_back_to_single_step(pc);
+    // The record that was just left is left again by the instruction.
+    context_.trace_cursor += sizeof(std::uint64_t);
+    enter_entry(native, pc);
 }
 
 void Emulator::Run::fall_back_to_single_step(GuestAddress pc) {

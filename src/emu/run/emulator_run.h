@@ -49,6 +49,7 @@ class Emulator::Run {
     void on_indirect_miss();
     void on_syscall();
     void on_vdso_call();
+    void on_single_step();
     void fall_back_to_single_step(GuestAddress pc);
     void on_trace_full();
     void on_fault();

@@ -50,6 +50,9 @@ struct RunLimits {
     bool defers_superblocks = false;
     // Each system call is noted in the trace (system_call_note).
     bool notes_system_calls = false;
+    // With Nondeterminism::single_stepped: nondeterministic instructions are executed natively all
+    // the same.
+    bool executes_nondeterministic = false;
     // Runs at TraceLevel::none: the limits above do not hold, and no instruction is counted.
     bool untraced = false;
 };

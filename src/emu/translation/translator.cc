@@ -143,6 +143,19 @@ const std::uint8_t* Translator::one_instruction(TraceLevel level, GuestAddress a
     return blocks_[*index].entry;
 }
 
+const std::uint8_t* Translator::one_nondeterministic(TraceLevel level, GuestAddress address) {
+    const auto known = executed_natively_.find({level, address});
+    if (known != executed_natively_.end()) return known->second;
+    const auto in = decode_at(address);
+    if (!in || !in->is_nondeterministic()) return nullptr;
+    const auto manner = std::exchange(nondeterminism_, Nondeterminism::native);
+    const auto* entry = one_instruction(level, address);
+    nondeterminism_ = manner;
+    if (!entry || draft_.terminator == Terminator::single_stepped) return nullptr;
+    executed_natively_[{level, address}] = entry;
+    return entry;
+}
+
 bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
     draft_.instructions.clear();
     draft_.start = draft_.end = start;
@@ -342,6 +355,10 @@ void Translator::begin_sample(VdsoEntries vdso, Nondeterminism nondeterminism, b
 }
 
 void Translator::retire_range(GuestAddress start, GuestAddress end) {
+    std::erase_if(executed_natively_, [&](const auto& entry) {
+        const auto at = entry.first.second;
+        return start < at + Instruction::max_length && at < end;
+    });
     // Each retired block needs a stub.
     if (cache_.open().room_bytes() < piece_room_bytes / 2 + 16 * blocks_.size()) return clear();
     const auto retire_page = [&](const CodePage& code) {
@@ -371,6 +388,7 @@ void Translator::retire(std::uint32_t index) {
 }
 
 void Translator::clear() {
+    executed_natively_.clear();
     ++counters_.cache_clears;
     has_superblocks_ = false;
     cache_.clear();

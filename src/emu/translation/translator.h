@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "decoder/instruction.h"
@@ -98,6 +100,10 @@ class Translator {
     // Host code for the single instruction at `address`, which is not kept: for an instruction that
     // changes the code that it is part of.
     const std::uint8_t* one_instruction(TraceLevel level, GuestAddress address);
+    // With Nondeterminism::single_stepped: code that executes the instruction at `address` natively
+    // all the same, and goes on behind it. Null if the instruction is not nondeterministic or
+    // cannot be translated.
+    const std::uint8_t* one_nondeterministic(TraceLevel level, GuestAddress address);
 
     // Translates code ahead of need, nearest first: from `roots` and from code that ran since the
     // last call, along direct branches, into calls and behind them. The levels are
@@ -292,6 +298,8 @@ class Translator {
     BlockTables& tables_;
     VdsoEntries vdso_;
     Nondeterminism nondeterminism_ = Nondeterminism::native;
+    // What one_nondeterministic() has made.
+    std::map<std::pair<TraceLevel, GuestAddress>, const std::uint8_t*> executed_natively_;
     std::unordered_map<GuestAddress, std::uint32_t> by_start_[trace_levels];
     std::vector<Block> blocks_;  // in the order of their code
     std::vector<Position> positions_;

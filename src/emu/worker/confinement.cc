@@ -20,17 +20,15 @@ namespace {
 
 // System calls that are allowed whatever their arguments are.
 constexpr std::array always_allowed = {
-    SCMP_SYS(pread64),        SCMP_SYS(close),        SCMP_SYS(munmap),      SCMP_SYS(mprotect),
-    SCMP_SYS(mremap),         SCMP_SYS(madvise),      SCMP_SYS(brk),         SCMP_SYS(rt_sigaction),
-    SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(futex),
-    SCMP_SYS(clock_gettime),  SCMP_SYS(sched_yield),  SCMP_SYS(getpid),      SCMP_SYS(gettid),
-    SCMP_SYS(tgkill),         SCMP_SYS(exit),         SCMP_SYS(exit_group),
+    SCMP_SYS(pread64),      SCMP_SYS(pwrite64),       SCMP_SYS(close),        SCMP_SYS(munmap),
+    SCMP_SYS(mprotect),     SCMP_SYS(mremap),         SCMP_SYS(madvise),      SCMP_SYS(brk),
+    SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
+    SCMP_SYS(futex),        SCMP_SYS(clock_gettime),  SCMP_SYS(sched_yield),  SCMP_SYS(getpid),
+    SCMP_SYS(gettid),       SCMP_SYS(tgkill),         SCMP_SYS(exit),         SCMP_SYS(exit_group),
 };
 
 // System calls that are allowed on one descriptor only, which is their first argument.
 constexpr std::array socket_calls = {SCMP_SYS(sendmsg), SCMP_SYS(recvmsg)};
-
-constexpr auto no_descriptor = static_cast<std::uint32_t>(-1);
 
 struct ReleaseFilter {
     void operator()(void* filter) const { seccomp_release(filter); }
@@ -48,8 +46,8 @@ Result<void> install_filter(int socket_fd) {
     for (int call : always_allowed) allow(call);
     for (int call : socket_calls)
         allow(call, scmp_arg_cmp{0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(socket_fd), 0});
-    // Memory without a file; the descriptor argument has 32 bits.
-    allow(SCMP_SYS(mmap), scmp_arg_cmp{4, SCMP_CMP_MASKED_EQ, 0xffffffff, no_descriptor});
+    // The only files that it has are those which it was given.
+    allow(SCMP_SYS(mmap));
     // GS gives access to guest memory (segment_bases.h); all other segment bases stay the worker's
     // own.
     allow(SCMP_SYS(arch_prctl), scmp_arg_cmp{0, SCMP_CMP_EQ, ARCH_SET_GS, 0});

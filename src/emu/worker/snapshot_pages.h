@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/files/fd.h"
+#include "base/memory_reader.h"
 #include "emu/guest/guest_memory.h"
 #include "emu/guest/syscall_handler.h"
 
@@ -32,7 +33,7 @@ class Deadline {
     bool missed_ = false;
 };
 
-class DescriptorPages final : public PageSource {
+class DescriptorPages final : public PageSource, public WritableMemory {
   public:
     // The memory behind `fd` must stand still until `deadline`, which must outlive this object.
     // Bytes that were not read in time are not returned. `flipped`: see StartMessage.
@@ -48,6 +49,16 @@ class DescriptorPages final : public PageSource {
     }
     bool is_over() const override { return deadline_.missed(); }
 
+    // These are for memory without a deadline.
+    bool read(GuestAddress from, std::span<std::byte> to) override {
+        const auto got = pread(fd_.get(), to.data(), to.size(), static_cast<off_t>(from.value));
+        return got == static_cast<ssize_t>(to.size());
+    }
+    bool write(GuestAddress to, std::span<const std::byte> from) override {
+        const auto put = pwrite(fd_.get(), from.data(), from.size(), static_cast<off_t>(to.value));
+        return put == static_cast<ssize_t>(from.size());
+    }
+
   private:
     UniqueFd fd_;
     Deadline& deadline_;
@@ -61,6 +72,7 @@ class PunctualSyscalls final : public SyscallHandler {
     PunctualSyscalls(SyscallHandler& handler, const Deadline& deadline)
         : handler_(handler), deadline_(deadline) {}
 
+    bool wants_trace(const CpuState& cpu) const override { return handler_.wants_trace(cpu); }
     std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
                                         std::uint64_t elapsed_ns) override {
         return in_time(handler_.on_syscall(threads, space, elapsed_ns));

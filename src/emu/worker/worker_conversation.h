@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -57,6 +58,7 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
         if (due || full || first_word_ < own_words + note_words || parts_.size() == max_trace_parts)
             send_segment();
     }
+    void flush() override { send_segment(); }
     // Sends the submitted words.
     void send_segment() {
         if (!current_ || parts_.empty()) return;
@@ -103,6 +105,10 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
         return std::nullopt;
     }
 
+    // `take` gets each file that comes (MessageKind::shared_file).
+    void on_shared_file(std::function<void(WorkerSocket::Message&)> take) {
+        on_shared_file_ = std::move(take);
+    }
     bool lost() const { return lost_; }
     // The supervisor has seen the last sample's end, so all segments are the worker's again.
     void begin_sample(Deadline deadline, bool has_turns) {
@@ -142,7 +148,7 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
     // Handles the messages that have come. False if the supervisor is gone.
     bool take_in_all() {
         while (true) {
-            const auto message = socket_.receive(0);
+            auto message = socket_.receive(0);
             if (!message) {
                 lost_ |= message.error().code != ErrorCode::interrupted;
                 return !lost_;
@@ -151,9 +157,10 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
         }
     }
 
-    void take_in(const WorkerSocket::Message& message) {
+    void take_in(WorkerSocket::Message& message) {
         if (message.kind == MessageKind::segment_free) take_back(message);
         if (message.kind == MessageKind::stop) stopped_ = true;
+        if (message.kind == MessageKind::shared_file) on_shared_file_(message);
     }
 
     // Waits for a message of one kind, and handles others meanwhile. Nothing if the supervisor is
@@ -180,7 +187,8 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
     std::size_t first_word_ = 0;          // where its filled part begins
     std::vector<TracePart> parts_;        // what its filled part consists of
     std::vector<ProbeRecord> notes_;      // for the filled part and the buffer
-    bool has_turns_ = false;              // there are several threads
+    std::function<void(WorkerSocket::Message&)> on_shared_file_;
+    bool has_turns_ = false;  // there are several threads
     bool lost_ = false;
     bool missed_call_ = false;
     bool await_stop_ = false;

@@ -50,6 +50,7 @@ class Worker {
 
     Result<void> prepare() {
         TRY_ASSIGN(emulator_, Emulator::create(tables_));
+        conversation_.on_shared_file([this](WorkerSocket::Message& message) { share(message); });
         reported_ = counters();
         return confine_worker(socket_.fd());
     }
@@ -81,12 +82,17 @@ class Worker {
                 return true;
             case MessageKind::stop:  // the run has ended already
                 return true;
+            case MessageKind::shared_file:
+                files_.push_back(std::move(message));
+                return true;
             case MessageKind::start:
                 return run_sample(message);
             case MessageKind::rehearse:
                 return rehearse(message);
             case MessageKind::compare:
                 return compare(message);
+            case MessageKind::give:
+                return give();
             case MessageKind::prepare:
                 return translate_ahead(message);
             case MessageKind::time_loads:
@@ -102,14 +108,18 @@ class Worker {
     bool take_awaited(const StartMessage& start);
     bool run_sample(WorkerSocket::Message& message);
     std::unique_ptr<PageSource> pages_of(const StartMessage& start, UniqueFd memory);
+    std::unique_ptr<SyscallHandler> handler_of(const StartMessage& start,
+                                               std::span<const std::byte> facts);
     std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
     bool rehearse(const WorkerSocket::Message& message);
     RehearsedMessage rehearse(Held& held, std::uint64_t time_ns);
     void end_sample();
     bool compare(WorkerSocket::Message& message);
+    bool give();
     bool translate_ahead(WorkerSocket::Message& message);
     bool time_loads(WorkerSocket::Message& message);
     bool set_probes(const WorkerSocket::Message& message);
+    void share(WorkerSocket::Message& message);
     WorkerCounters counters() const;
 
     WorkerSocket socket_;
@@ -120,10 +130,12 @@ class Worker {
     std::unique_ptr<ProbeWatch> probes_, load_probes_;
     std::unique_ptr<Emulator> emulator_;
     DroppedTrace dropped_;
-    PageRecording recording_;            // for the last sample with a recording
-    std::unique_ptr<PageSource> pages_;  // for the current sample or the last exact run
+    PageRecording recording_;             // for the last sample with a recording
+    std::unique_ptr<PageSource> pages_;   // for the current sample or the last exact run
+    DescriptorPages* process_ = nullptr;  // in exact runs: `pages_`
     std::uint64_t emulation_ns_ = 0;
-    std::optional<AwaitedState> awaited_;  // for the current run
+    std::vector<WorkerSocket::Message> files_;  // shared files, for the next run
+    std::optional<AwaitedState> awaited_;       // for the current run
     std::optional<Held> held_;
     WorkerCounters reported_ = {};
 };
@@ -164,6 +176,7 @@ std::unique_ptr<PageSource> Worker::pages_of(const StartMessage& start, UniqueFd
         return std::make_unique<RecordedSource>(recording_.pages());
     auto pages = std::make_unique<DescriptorPages>(std::move(memory), conversation_.deadline(),
                                                    start.flipped);
+    process_ = pages.get();
     if (start.recording == 0) return pages;
     recording_.begin(start.recording);
     return std::make_unique<RecordingSource>(std::move(pages), recording_);
@@ -204,6 +217,11 @@ std::optional<SampleEnd> Worker::begin(const StartMessage& start, WorkerSocket::
     return std::nullopt;
 }
 
+void Worker::share(WorkerSocket::Message& message) {
+    if (const auto file = body_of<SharedFileMessage>(message))
+        emulator_->memory().share_file(file->device, file->inode, std::move(message.fd));
+}
+
 // Parses the map that the supervisor has put at the mailbox's start.
 Result<MemoryMap> Worker::map_in_mailbox(std::size_t bytes) {
     const auto text = area_.reach_mailbox(bytes);
@@ -237,6 +255,21 @@ bool Worker::take_awaited(const StartMessage& start) {
     return true;
 }
 
+// Null if what the supervisor sent is malformed.
+std::unique_ptr<SyscallHandler> Worker::handler_of(const StartMessage& start,
+                                                   std::span<const std::byte> facts) {
+    if (start.calls != RunCalls::forwarded)
+        return syscalls_.begin(is_exact(start.kind) ? facts.first(0) : facts, conversation_);
+    if (!is_exact(start.kind) || !process_) return nullptr;
+    return syscalls_.forward(
+        {.outside = conversation_,
+         .memory = emulator_->memory(),
+         .process = *process_,
+         .map_in_mailbox = [this](std::size_t bytes) { return map_in_mailbox(bytes); },
+         .on_new_layout = [this] { emulator_->on_new_layout(); },
+         .earlier_processor_ns = start.earlier_processor_ns});
+}
+
 bool Worker::run_sample(WorkerSocket::Message& message) {
     std::optional<Stopwatch> stopwatch(emulation_ns_);
     auto start = body_of<StartMessage>(message);
@@ -248,11 +281,14 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
           : conversation_.begin_sample(Deadline(start->stands_still_until_ns),
                                        start->more_threads != 0);
     const auto payload = std::span(message.bytes).subspan(sizeof *start);
-    auto handler = syscalls_.begin(exact ? payload.first(0) : payload, conversation_);
     DoneMessage done = {};
     emulator_->watch_accesses(nullptr);
     if (start->forget_code) emulator_->forget_code();
-    const auto refused = handler ? begin(*start, message) : SampleEnd::worker_lost;
+    auto refused = begin(*start, message);
+    for (auto& file : files_) share(file);
+    files_.clear();
+    const auto handler = refused ? nullptr : handler_of(*start, payload);
+    if (!refused && !handler) refused = SampleEnd::worker_lost;
     if (refused) {
         done.result.end = *refused;
     } else {
@@ -262,6 +298,9 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
                                      exact ? nullptr : &conversation_);
     }
     emulator_->await(nullptr);
+    const bool is_current =
+        start->calls == RunCalls::end_run || refused || emulator_->memory().give_all(*process_);
+    if (!is_current) done.result.end = SampleEnd::replica_lost;
     if (conversation_.deadline().missed()) done.result.end = SampleEnd::time;
     stopwatch.reset();
     conversation_.send_segment();
@@ -443,6 +482,12 @@ bool Worker::compare(WorkerSocket::Message& message) {
     const auto& result = comparison.finish();
     if (!elsewhere) memory.compared();
     return socket_.send(MessageKind::compared, result).has_value();
+}
+
+bool Worker::give() {
+    const GivenMessage answer{.has_all =
+                                  process_ && pages_ && emulator_->memory().give_all(*process_)};
+    return socket_.send(MessageKind::given, answer).has_value();
 }
 
 Result<int> serve(SampleSyscalls& syscalls) {

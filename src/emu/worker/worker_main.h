@@ -2,15 +2,33 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "base/files/fd.h"
+#include "base/memory_map.h"
+#include "base/memory_reader.h"
+#include "base/result.h"
+#include "emu/guest/guest_memory.h"
 #include "emu/guest/syscall_handler.h"
 #include "emu/worker/outside_channel.h"
 
 namespace shadowprof {
+
+// What a handler of system calls needs to have them made by a process that is the guest's kernel
+// side.
+struct ProcessLinks {
+    OutsideChannel& outside;
+    GuestMemory& memory;      // with PageUse::tracked
+    WritableMemory& process;  // the process's own memory
+    // The mappings whose text the supervisor has put at the mailbox's start.
+    std::function<Result<MemoryMap>(std::size_t bytes)> map_in_mailbox;
+    std::function<void()> on_new_layout;  // to be called after GuestMemory::change_layout()
+    // What the guest's emulation took of processors before the run.
+    std::uint64_t earlier_processor_ns = 0;
+};
 
 // Emulates the system calls of each sample. Lives in the worker.
 class SampleSyscalls {
@@ -20,6 +38,9 @@ class SampleSyscalls {
     // malformed. `outside` stays valid as long as the handler.
     virtual std::unique_ptr<SyscallHandler> begin(std::span<const std::byte> facts,
                                                   OutsideChannel& outside) = 0;
+    // A handler for a run whose calls are made by a process. `links` stays valid as long as the
+    // handler.
+    virtual std::unique_ptr<SyscallHandler> forward(const ProcessLinks& links) = 0;
     // A report about a sample that ended, for the supervisor.
     virtual std::vector<std::byte> report(const SyscallHandler& handler) = 0;
 };

@@ -335,6 +335,8 @@ Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
                              .maps_bytes = request.maps_text.size(),
                              .more_threads = 0,
                              .kind = request.kind,
+                             .calls = request.calls,
+                             .earlier_processor_ns = request.earlier_processor_ns,
                              .flipped = request.flipped,
                              .stands_still_until_ns = 0,
                              .forget_code = false,
@@ -343,9 +345,19 @@ Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
                         request.memory_fd);
 }
 
-Result<std::variant<TraceSegment, SampleOutcome>> WorkerProcess::next_of_exact(int timeout_ms) {
-    using Next = std::variant<TraceSegment, SampleOutcome>;
-    TRY_ASSIGN(const auto message, socket_.receive(timeout_ms));
+Result<void> WorkerProcess::answer_call(std::span<const std::byte> answer,
+                                        std::string_view maps_text) {
+    if (maps_text.size() > area_.mailbox().size())
+        return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
+    std::memcpy(area_.mailbox().data(), maps_text.data(), maps_text.size());
+    return socket_.send(MessageKind::answer, {}, answer);
+}
+
+Result<std::variant<TraceSegment, WorkerProcess::Question, SampleOutcome>>
+WorkerProcess::next_of_exact(int timeout_ms) {
+    using Next = std::variant<TraceSegment, Question, SampleOutcome>;
+    TRY_ASSIGN(auto message, socket_.receive(timeout_ms));
+    if (message.kind == MessageKind::request) return Next(std::move(message.bytes));
     if (message.kind == MessageKind::segment_full) {
         TRY_ASSIGN(const auto segment, segment_of(message));
         return Next(segment);
@@ -362,6 +374,14 @@ Result<ComparedMessage> WorkerProcess::compare_memory(const CompareMessage& requ
     const auto compared = body_of<ComparedMessage>(message);
     if (message.kind != MessageKind::compared || !compared) return nonsense();
     return *compared;
+}
+
+Result<bool> WorkerProcess::give_memory() {
+    TRY(socket_.send(MessageKind::give, {}));
+    TRY_ASSIGN(const auto message, socket_.receive(silence_limit_ms));
+    const auto given = body_of<GivenMessage>(message);
+    if (message.kind != MessageKind::given || !given) return nonsense();
+    return given->has_all != 0;
 }
 
 Result<TraceSegment> WorkerProcess::segment_of(const WorkerSocket::Message& message) const {

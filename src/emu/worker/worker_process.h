@@ -57,6 +57,8 @@ struct ExactRequest {
     std::string_view maps_text = {};
     std::span<const MemoryRange> changed = {};
     int memory_fd = -1;
+    RunCalls calls = RunCalls::end_run;
+    std::uint64_t earlier_processor_ns = 0;  // see ProcessLinks
     GuestAddress flipped = {};
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
@@ -188,9 +190,18 @@ class WorkerProcess {
     // Begins an exact run. The worker does not reuse its segments before free_segment(), which
     // another thread may call, also in later runs.
     Result<void> begin_exact(const ExactRequest& request);
-    // The exact run's next segment or its outcome; ErrorCode::interrupted after `timeout_ms`
-    // without one.
-    Result<std::variant<TraceSegment, SampleOutcome>> next_of_exact(int timeout_ms);
+    // The exact run's next segment, its next question or its outcome; ErrorCode::interrupted after
+    // `timeout_ms` without one. A question is one of the run's system calls (RunCalls::forwarded),
+    // and waits for answer_call(). Hostile.
+    using Question = std::vector<std::byte>;
+    Result<std::variant<TraceSegment, Question, SampleOutcome>> next_of_exact(int timeout_ms);
+    // Gives the worker a file that the guest maps shared, for the next exact run, or for the rest
+    // of this one if it waits for an answer.
+    Result<void> share_file(const SharedFileMessage& file, int fd) {
+        return socket_.send(MessageKind::shared_file, file, {}, fd);
+    }
+    // `maps_text` is put into the mailbox first.
+    Result<void> answer_call(std::span<const std::byte> answer, std::string_view maps_text);
     // Asks the run to end.
     Result<void> stop_exact() { return socket_.send(MessageKind::stop, {}); }
     Result<void> free_segment(std::size_t index) {
@@ -202,6 +213,10 @@ class WorkerProcess {
     // After an exact run: compares the memory that it wrote to with what its descriptor, or
     // `memory_fd`, shows now.
     Result<ComparedMessage> compare_memory(const CompareMessage& request, int memory_fd = -1);
+
+    // After an exact run: brings all that it wrote to its process, whose memory descriptor must be
+    // writable. Returns false if the process has no such memory.
+    Result<bool> give_memory();
 
   private:
     WorkerProcess(pid_t pid, WorkerSocket socket, SharedArea area)

@@ -31,10 +31,12 @@ enum class MessageKind : std::uint32_t {
     answer,        // payload: the answer to a request
     stepped,       // StepMessage
     compare,       // CompareMessage; only after an exact run; may carry a descriptor
+    give,          // only after an exact run; the process gets all that it wrote; answered by given
     prepare,       // PrepareMessage, payload: program counters; carries a descriptor
     probes,        // ProbesMessage: sets probes for all later runs; answered by probes_set
     time_loads,    // LoadsMessage; carries a descriptor; requests are then LoadQuestions
     rehearse,      // RehearseMessage, behind done; answered by rehearsed
+    shared_file,   // SharedFileMessage; carries a descriptor; before start or answer
     stop,          // ends the run with SampleEnd::size as soon as a segment is full
     // worker to supervisor
     segment_full,  // SegmentMessage, payload: TraceParts
@@ -42,18 +44,27 @@ enum class MessageKind : std::uint32_t {
     step,          // StepMessage; the dirty pages are in the mailbox
     done,          // DoneMessage, payload: report of the system calls
     compared,      // ComparedMessage
+    given,         // GivenMessage
     prepared,      // PreparedMessage
     probes_set,    // ProbesSetMessage
     loads_done,    // LoadsDone, payload: its ProbeRecords, then its LoadTallies
     rehearsed,     // RehearsedMessage
 };
 
+// What an exact run does with system calls, and with what it has written.
+enum class RunCalls : std::uint32_t {
+    end_run,  // it ends at each call
+    // The process behind the memory descriptor makes them: SampleSyscalls::forward(). At the run's
+    // end the process has all that the run wrote.
+    forwarded,
+};
+
 // What a run starts from.
 enum class RunKind : std::uint32_t {
     sample,
     sample_again,  // the last sample, whose pages were recorded
-    // Exact runs end at every system call, vDSO call and nondeterministic instruction. Their memory
-    // is kept to be compared, and for the next run.
+    // Exact runs end at every system call, vDSO call and nondeterministic instruction, unless these
+    // are forwarded. Their memory is kept to be compared, and for the next run.
     exact,         // on a new snapshot
     exact_next,    // on the memory of the last run, except for the ranges in the payload
     exact_onward,  // where the last run stopped
@@ -75,6 +86,8 @@ struct StartMessage {
     // multiple of 64 bytes. Only samples have one.
     bool awaits = false;
     RunKind kind;
+    RunCalls calls = RunCalls::end_run;
+    std::uint64_t earlier_processor_ns = 0;  // see ProcessLinks
     // For tests: if not 0, the run sees the lowest bit of this byte of its snapshot inverted.
     GuestAddress flipped;
     // The snapshot stands still until then, by CLOCK_MONOTONIC; 0: as long as necessary. A run that
@@ -90,6 +103,12 @@ struct StartMessage {
     // Only for samples: if the time ends the run, the worker keeps it until the next message that
     // is not about its segments.
     std::uint64_t may_be_rehearsed = 0;
+};
+
+// A file that the guest maps shared. With forwarded calls, the worker maps it instead of reading
+// it.
+struct SharedFileMessage {
+    std::uint64_t device, inode;
 };
 
 // Continues the kept run on memory that no longer stands still, and then ends its sample. The trace
@@ -228,6 +247,10 @@ struct ComparedMessage {
     std::uint64_t pages_different;
     std::uint64_t pages_unreadable;
     MemoryDifference differences[max_differences];  // the first byte of each differing page
+};
+
+struct GivenMessage {
+    std::uint64_t has_all;  // 0: the process has no such memory
 };
 
 // Announces a full segment. The payload is a TracePart for each part of it, oldest first.

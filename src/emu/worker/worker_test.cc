@@ -42,6 +42,9 @@ class AskingSyscalls final : public SampleSyscalls {
                                           OutsideChannel& outside) override {
         return std::make_unique<Handler>(outside);
     }
+    std::unique_ptr<SyscallHandler> forward(const ProcessLinks& links) override {
+        return std::make_unique<Handler>(links.outside);
+    }
     std::vector<std::byte> report(const SyscallHandler& handler) override {
         const auto calls = std::as_bytes(std::span(&static_cast<const Handler&>(handler).calls, 1));
         return {calls.begin(), calls.end()};

@@ -144,8 +144,8 @@ std::string why_not_exact(const SamplingStats& sampling) {
     if (!sampling.exact->stopped_early.empty())
         return fmt::format("not to the end: {}", sampling.exact->stopped_early);
     if (sampling.exact->diverged != 0)
-        return fmt::format("{} of {} intervals diverged", sampling.exact->diverged,
-                           sampling.exact->intervals);
+        return fmt::format("{} of {} compared intervals diverged", sampling.exact->diverged,
+                           sampling.exact->compared);
     return "intervals were left out";
 }
 

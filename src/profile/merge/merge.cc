@@ -114,6 +114,7 @@ void keep_worse(DurationStats& sum, const DurationStats& more) {
 void add_exact(ExactStats& sum, const ExactStats& more) {
     sum.intervals += more.intervals;
     sum.diverged += more.diverged;
+    sum.compared += more.compared;
     sum.pages_compared += more.pages_compared;
     sum.native_instructions += more.native_instructions;
     sum.signals += more.signals;

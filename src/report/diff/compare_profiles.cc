@@ -43,8 +43,9 @@ void note_exactness(Diff& diff, const char* side, const Profile& profile) {
         diff.notes.push_back(fmt::format("{} is exact but not to the end of the run: {}", side,
                                          exact.stopped_early));
     if (exact.diverged != 0)
-        diff.notes.push_back(fmt::format("{}: {} of {} intervals diverged; its counts may be off",
-                                         side, exact.diverged, exact.intervals));
+        diff.notes.push_back(
+            fmt::format("{}: {} of {} compared intervals diverged; its counts may be off", side,
+                        exact.diverged, exact.compared));
 }
 
 void add_notes(Diff& diff, const DiffInput& input) {

@@ -108,7 +108,8 @@ class Summary {
         line(fmt::format("         mode {}{}{}", s.mode.empty() ? "unknown" : printable(s.mode),
                          ended.empty() ? "" : "; ended by ", printable(ended)));
         if (s.exact)
-            line(fmt::format("         {}, {} diverged{}", counted(s.exact->intervals, "interval"),
+            line(fmt::format("         {}, {} compared with the hardware, {} diverged{}",
+                             counted(s.exact->intervals, "interval"), s.exact->compared,
                              s.exact->diverged,
                              s.exact->stopped_early.empty()
                                  ? ""

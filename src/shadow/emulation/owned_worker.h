@@ -40,4 +40,9 @@ Answer of_worker(Answer answer) {
     return answer;
 }
 
+// The error of a worker that asks where nothing may be asked.
+inline Error unasked_question() {
+    return {ErrorCode::invalid, 0, "the emulator's process says what it must not"};
+}
+
 }  // namespace shadowprof

@@ -28,10 +28,6 @@ void TraceConsumer::segment(WorkerProcess& worker, const TraceSegment& segment) 
     });
 }
 
-void TraceConsumer::note(const ProbeRecord& record) {
-    add([record](TraceUser& user) { user.use(record); });
-}
-
 void TraceConsumer::restart(std::vector<GuestAddress> stack) {
     add([stack = std::move(stack)](TraceUser& user) { user.restart(stack); });
 }

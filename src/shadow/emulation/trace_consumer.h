@@ -40,7 +40,6 @@ class TraceConsumer {
     // Returns the segment to `worker` when it is consumed.
     void segment(WorkerProcess& worker, const TraceSegment& segment);
     // These take effect after the segments so far.
-    void note(const ProbeRecord& record);
     void restart(std::vector<GuestAddress> stack);
     void set_layout(MemoryMap map);
     void new_emulator();

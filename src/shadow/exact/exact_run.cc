@@ -1,5 +1,7 @@
 #include "shadow/exact/exact_run.h"
 
+#include <csignal>
+
 #include "base/clock.h"
 #include "base/files/fd.h"
 #include "ptrace/proc/proc.h"
@@ -112,11 +114,12 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
                               int end_request) {
     TraceConsumer consumer(*collecting_);
     auto next_progress = begin_ + progress_period;
-    IntervalOptions options{.comparison = MemoryComparison::in_a_share_of_time,
-                            .profiles = options_.profiles,
-                            .bursts = options_.bursts,
-                            .seed = seed_,
-                            .probes = &*probes_};
+    ForwardedOptions options{
+        .profiles = options_.profiles,
+        .bursts = options_.bursts,
+        .seed = seed_,
+        .probes = &*probes_,
+        .checked_share = options_.check_percent.value_or(default_check_percent) / 100};
     options.is_given_up = [&] { return is_readable(end_request); };
     options.on_tick = [&] {
         const auto now = Clock::now();
@@ -128,11 +131,16 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     if (!stop) return std::move(stop).error();
     if (stop->threads().empty())
         return Error{ErrorCode::gone, ESRCH, "no thread of the program stood still at its begin"};
-    IntervalRun intervals(*stop, worker_, consumer, options, stats_, divergences_);
-    auto result = intervals.run();
+    ForwardedRun run(*stop, worker_, consumer, options, stats_, divergences_);
+    auto result = run.run();
     consumer.drain();
     collecting_->end();
-    counters_ = intervals.counters();
+    counters_ = run.counters();
+    if (!run.is_current() && !result && result.error().code != ErrorCode::gone) {
+        kill(target.pid(), SIGKILL);
+        return std::move(result).error().with_context(
+            "the program was killed, as its state was lost");
+    }
     if (result || result.error().code != ErrorCode::gone) std::move(*stop).detach();
     return result;
 }
@@ -159,8 +167,9 @@ void ExactRun::fill(Profile& profile) const {
         notes.push_back(
             fmt::format("the rest of the run is not covered: {}", stats_.stopped_early));
     if (stats_.diverged)
-        notes.push_back(fmt::format("{} of {} intervals diverged: what they counted is not certain",
-                                    stats_.diverged, stats_.intervals));
+        notes.push_back(
+            fmt::format("{} of {} compared intervals diverged: what is counted is not certain",
+                        stats_.diverged, stats_.compared));
     for (std::size_t i = 0; i < std::min(noted_divergences, divergences_.size()); ++i)
         notes.push_back(fmt::format("interval {} diverged: {}", divergences_[i].interval,
                                     fmt::join(divergences_[i].differences, "; ")));

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "profile/collect/process_profile.h"
 #include "ptrace/process/target.h"
+#include "shadow/exact/forwarded_run.h"
 #include "shadow/exact/interval_run.h"
 #include "shadow/request/run_hooks.h"
 #include "shadow/request/run_options.h"

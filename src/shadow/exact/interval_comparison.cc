@@ -1,26 +1,16 @@
-// What is compared at the end of an interval, and when memory is compared.
+// What is compared at the end of an interval.
 #include "ptrace/thread/process_memory.h"
 #include "shadow/exact/interval_run.h"
-#include "shadow/exact/kernel_writes.h"
 #include "shadow/exact/state_comparison.h"
 
 namespace shadowprof {
-namespace {
-
-// How long to wait between comparisons of memory, as a multiple of the last one's time.
-constexpr int time_between_comparisons = 24;
-
-}  // namespace
 
 Result<std::vector<std::string>> IntervalRun::compare(Boundary boundary,
                                                       const SampleOutcome& emulated,
                                                       std::vector<MemoryDifference>* bytes) {
     TRY_ASSIGN(auto found, compare_registers(boundary, emulated));
-    TRY_ASSIGN(const bool due, is_memory_due(boundary, emulated));
-    if (due || !found.empty()) {
-        TRY_ASSIGN(const auto memory, compare_memory(bytes));
-        found.insert(found.end(), memory.begin(), memory.end());
-    }
+    TRY_ASSIGN(const auto memory, compare_memory(bytes));
+    found.insert(found.end(), memory.begin(), memory.end());
     if (!found.empty())
         found.insert(found.begin(), fmt::format("ended at {:#x}", emulated.cpu.rip.value));
     return found;
@@ -45,7 +35,6 @@ Result<std::vector<std::string>> IntervalRun::compare_registers(Boundary boundar
 
 // Compares all memory that was written to since the last comparison.
 Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryDifference>* bytes) {
-    const auto begin = Clock::now();
     // The kernel writes to this area when it preempts the thread.
     const auto& rseq = rseq_->area();
     TRY_ASSIGN(const auto memory, of_worker(worker_->compare_memory({rseq.start, rseq.end})));
@@ -55,21 +44,7 @@ Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryD
         found.push_back(fmt::format("{} pages that were written to are not there natively",
                                     memory.pages_unreadable));
     stats_.pages_compared += memory.pages_compared;
-    const auto end = Clock::now();
-    memory_due_ = end + time_between_comparisons * (end - begin);
     return found;
-}
-
-// Whether written memory must be compared before the boundary is passed.
-Result<bool> IntervalRun::is_memory_due(Boundary boundary, const SampleOutcome& emulated) const {
-    if (options_.comparison == MemoryComparison::each_interval || Clock::now() >= memory_due_ ||
-        emulated.worker_exhausted ||
-        (boundary != Boundary::syscall && boundary != Boundary::vdso_call))
-        return true;
-    if (shares_memory()) return true;
-    if (boundary == Boundary::vdso_call) return false;
-    TRY_ASSIGN(const auto registers, thread_.registers());
-    return hides_memory(entered_call(registers));
 }
 
 }  // namespace shadowprof

@@ -4,39 +4,29 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "profile/statistics/random.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/remote/rseq_area.h"
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/process_memory.h"
 #include "ptrace/thread/thread_registers.h"
+#include "shadow/exact/exact_limits.h"
 #include "shadow/exact/interval_run.h"
 
 namespace shadowprof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using std::chrono::milliseconds;
-
-// How often to look, while an interval is emulated, whether a signal waits for the program.
-constexpr milliseconds signal_period{20};
-// A worker that says nothing for this long is taken for hung.
-constexpr std::chrono::seconds silence_limit{20};
 constexpr std::uint64_t cut_slack = 256;
 // How long the program may take to reach the place where its interval was cut, and how often it may
 // pass there before, as each time is a stop.
 constexpr std::chrono::seconds cut_limit{2};
 constexpr std::uint64_t max_cut_stops = 100'000;
 
-// How often another place is tried if the worker has no room for the program's mappings.
-constexpr int max_places = 8;
-
 }  // namespace
 
 Result<void> IntervalRun::replace_worker() {
     consumer_.drain();
     TRY(worker_.replace());
-    if (options_.probes) options_.probes->new_worker();
     consumer_.new_emulator();
     anew_ = true;
     return {};
@@ -57,7 +47,6 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
         TRY_ASSIGN(text, read_maps_text(thread_.tid()));
         TRY_ASSIGN(map_, MemoryMap::parse(text));
         consumer_.set_layout(map_);
-        if (options_.probes) TRY(of_worker(options_.probes->prepare(*worker_, map_)));
     }
     if (anew_) {
         TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDONLY));
@@ -76,28 +65,10 @@ Result<void> IntervalRun::begin(const CpuState& cpu) {
                          .flipped = options_.flipped,
                          .stack_limit_bytes = stack_limit_bytes(thread_.tid())};
     if (anew_) request.changed = {};
-    set_levels(request.limits);
     request.limits.instructions = bounds_.instructions;
     TRY(of_worker(worker_->begin_exact(request)));
     anew_ = layout_changed_ = false;
     return {};
-}
-
-void IntervalRun::set_levels(RunLimits& limits) {
-    if (const auto& bursts = options_.bursts) {
-        limits.value_events = bursts->value_length;
-        limits.reference_events = bursts->reference_length;
-        limits.events_between_values = bursts->between_values();
-        limits.events_between_references = bursts->between_references();
-        limits.events = bursts->plan.events;
-        // Intervals may be short and alike, so each begins elsewhere between two bursts.
-        limits.seed = mix64(options_.seed ^ stats_.intervals);
-    } else {
-        const ProfileKinds& traced = options_.profiles;
-        if (traced.has<ValueList>()) limits.value_instructions = RunLimits::unlimited;
-        if (traced.has_any_of(reference_kinds))
-            limits.reference_instructions = RunLimits::unlimited;
-    }
 }
 
 Result<SampleOutcome> IntervalRun::emulate(const CpuState& cpu) {
@@ -134,15 +105,15 @@ Result<SampleOutcome> IntervalRun::follow_emulation() {
         if (next) {
             last_word = now;
             if (auto* outcome = std::get_if<SampleOutcome>(&*next)) return std::move(*outcome);
-            const auto& segment = std::get<TraceSegment>(*next);
+            const auto* found = std::get_if<TraceSegment>(&*next);
+            if (!found) return unasked_question();
+            const auto& segment = *found;
             trace_words_ += segment.words.size();
             consumer_.segment(*worker_, segment);
         } else if (now - last_word > silence_limit) {
             return Error{ErrorCode::system, 0, "the emulator does not answer"};
         }
         if (stopping || now < next_observation) continue;
-        if (options_.on_tick) options_.on_tick();
-        TRY(check_given_up());
         next_observation = now + signal_period;
         TRY_ASSIGN(stopping, native_.has_signal());
         cut_for_signal_ = stopping;
@@ -157,11 +128,13 @@ Result<SampleOutcome> IntervalRun::onward(const CpuState& cpu, std::uint64_t blo
     request.limits.blocks = blocks;
     TRY(of_worker(worker_->begin_exact(request)));
     while (true) {
-        TRY_ASSIGN(
-            auto next,
-            of_worker(worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000)));
-        if (auto* outcome = std::get_if<SampleOutcome>(&next)) return std::move(*outcome);
-        const auto& segment = std::get<TraceSegment>(next);
+        auto next =
+            of_worker(worker_->next_of_exact(static_cast<int>(silence_limit.count()) * 1000));
+        if (!next) return next.error();
+        if (auto* outcome = std::get_if<SampleOutcome>(&*next)) return std::move(*outcome);
+        const auto* found = std::get_if<TraceSegment>(&*next);
+        if (!found) return unasked_question();
+        const auto& segment = *found;
         if (use) std::for_each(segment.words.rbegin(), segment.words.rend(), use);
         consumer_.segment(*worker_, segment);
     }

@@ -78,8 +78,7 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
     switch (boundary) {
         case Boundary::syscall:
             ++stats_.boundaries["a system call"];
-            if (!native_.leaves_syscalls()) note_system_call(emulated.cpu);
-            return native_.pass_syscall();
+            return native_.pass_syscall({});
         case Boundary::vdso_call:
             ++stats_.boundaries["a vDSO call"];
             return native_.pass_vdso_call();
@@ -99,16 +98,6 @@ Result<Passage> IntervalRun::pass(Boundary boundary, const SampleOutcome& emulat
         }
     }
     return Passage{};
-}
-
-// Notes a system call where the program makes it, as the emulation may come to it earlier, or
-// twice.
-void IntervalRun::note_system_call(const CpuState& behind) {
-    constexpr std::uint64_t instruction_bytes = 2;
-    if (!options_.profiles.has<SystemCallList>()) return;
-    consumer_.note({.pc = behind.rip - instruction_bytes,
-                    .value = static_cast<std::uint32_t>(behind[Gpr::rax]),
-                    .probe = system_call_note});
 }
 
 // The name under which an access to unreadable memory is counted; there is one for each kind.

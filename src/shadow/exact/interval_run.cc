@@ -4,12 +4,12 @@
 #include <array>
 
 #include "ptrace/thread/thread_registers.h"
+#include "shadow/exact/exact_limits.h"
 #include "shadow/exact/narrowing.h"
 
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t kept_divergences = 20;
 // An interval is cut before a block that is rare among this many.
 constexpr std::uint64_t longest_cut_window = std::uint64_t{4} << 20;
 constexpr std::uint64_t shortest_cut_window = 1024;
@@ -45,8 +45,6 @@ Result<void> IntervalRun::run() {
 
 Result<void> IntervalRun::follow() {
     while (true) {
-        if (options_.on_tick) options_.on_tick();
-        TRY(check_given_up());
         if (!bound_interval()) return {};
         TRY_ASSIGN(const bool goes_on, interval());
         if (!goes_on) return {};
@@ -69,11 +67,6 @@ bool IntervalRun::bound_interval() {
     bounds_ = {left,
                std::clamp(left / cut_windows_in_limit, shortest_cut_window, longest_cut_window)};
     return true;
-}
-
-Result<void> IntervalRun::check_given_up() const {
-    if (!options_.is_given_up || !options_.is_given_up()) return {};
-    return Error{ErrorCode::interrupted, 0, "shadowprof was told to end"};
 }
 
 // Emulates to the next boundary, lets the program run there, compares, and passes the boundary.
@@ -110,6 +103,7 @@ Result<bool> IntervalRun::interval_from(const CpuState& start) {
     if (!is_out_of_reach) arrival = run_natively_to(*boundary, emulated);
     if (!arrival) return std::move(arrival).error();
     ++stats_.intervals;
+    ++stats_.compared;
     native_end_ = {};
     if (*arrival == Arrival::there) {
         TRY_ASSIGN(auto found, compare(*boundary, emulated, &native_end_.bytes));

@@ -1,6 +1,6 @@
 // Leads a program from one system call to the next. Each interval is emulated, and then run
 // natively from the same state. At the interval's end all registers, and every page that the
-// emulation wrote to, must be the same. This is the base of exact mode and of verify.
+// emulation wrote to, must be the same. This is the base of verify.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,6 @@
 #include "shadow/exact/narrowing.h"
 #include "shadow/exact/native_run.h"
 #include "shadow/exact/rseq_watch.h"
-#include "shadow/request/probe_request.h"
-#include "shadow/request/run_options.h"
 
 namespace shadowprof {
 
@@ -39,30 +37,12 @@ struct Divergence {
 // which may cost as much as the rest.
 enum class Narrow : std::uint8_t { never, after_the_first, always };
 
-// How often memory is compared. Registers are compared at the end of every interval.
-enum class MemoryComparison : std::uint8_t {
-    each_interval,
-    // As often as keeps it a small part of the run's time, and always before written memory could
-    // go unseen: where mappings change, where more than a system call is executed natively, and at
-    // the end. Each written page is compared all the same, maybe some intervals later.
-    in_a_share_of_time,
-};
-
 struct IntervalOptions {
-    MemoryComparison comparison = MemoryComparison::each_interval;
-    // What is traced: not both values and references, unless there are bursts.
-    ProfileKinds profiles = ProfileKinds::none();
-    std::optional<BurstOptions> bursts;  // if set, tracing is limited to such bursts
-    std::uint64_t seed = 0;              // for the distances between bursts
-    WorkerProbes* probes = nullptr;      // those of the worker; null: there are none
-    GuestAddress flipped;                // see ExactRequest
+    GuestAddress flipped;  // see ExactRequest
     Narrow narrow = Narrow::never;
     // Called before each interval. Returns how many instructions may still be followed; at 0 the
     // program is let go. Empty: no limit.
     std::function<std::uint64_t()> instructions_left;
-    // Called now and then. Returns whether to give up at once, with ErrorCode::interrupted.
-    std::function<bool()> is_given_up;
-    std::function<void()> on_tick;  // called now and then
 };
 
 class IntervalRun {
@@ -92,11 +72,9 @@ class IntervalRun {
     };
 
     Result<void> follow();
-    Result<void> check_given_up() const;
     bool bound_interval();
     Result<bool> interval();
     Result<bool> interval_from(const CpuState& start);
-    void set_levels(RunLimits& limits);
     Result<void> begin(const CpuState& cpu);
     Result<SampleOutcome> emulate(const CpuState& cpu);
     Result<SampleOutcome> follow_emulation();
@@ -117,9 +95,7 @@ class IntervalRun {
     Result<std::vector<std::string>> compare_registers(Boundary boundary,
                                                        const SampleOutcome& emulated);
     Result<std::vector<std::string>> compare_memory(std::vector<MemoryDifference>* bytes);
-    Result<bool> is_memory_due(Boundary boundary, const SampleOutcome& emulated) const;
     Result<Passage> pass(Boundary boundary, const SampleOutcome& emulated);
-    void note_system_call(const CpuState& behind);
     Result<Passage> pass_instruction(const SampleOutcome& emulated);
     Result<Passage> pass_end(Arrival arrival, Boundary boundary, const SampleOutcome& emulated);
     Result<Passage> leave_to_hardware(bool worker_exhausted);
@@ -154,10 +130,9 @@ class IntervalRun {
     std::vector<MemoryRange> changed_;  // memory that others wrote to since the last interval
     bool anew_ = true;                  // the worker's memory may differ from the program's
     bool layout_changed_ = false;
-    Clock::time_point memory_due_{};  // when memory is compared next
-    bool jumped_ = true;              // the trace does not go on where it ended
-    Bounds bounds_;                   // limits of this interval
-    bool cut_for_signal_ = false;     // the last cut was for a signal, not for the bounds
+    bool jumped_ = true;           // the trace does not go on where it ended
+    Bounds bounds_;                // limits of this interval
+    bool cut_for_signal_ = false;  // the last cut was for a signal, not for the bounds
     std::chrono::nanoseconds emulated_for_{};
     std::uint64_t trace_words_ = 0;  // trace words of this interval
     std::uint64_t max_passes_ = 0;   // about how often the hardware passes the place of the cut

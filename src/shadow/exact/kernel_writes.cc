@@ -1,10 +1,8 @@
 #include "shadow/exact/kernel_writes.h"
 
 #include <asm/unistd.h>
-#include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
 
 #include "syscalls/syscall_lookup.h"
 
@@ -24,15 +22,9 @@ PassedSyscall entered_call(const user_regs_struct& r) {
     return {r.orig_rax, {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9}, 0};
 }
 
-bool hides_memory(const PassedSyscall& call) {
-    constexpr std::array ends = {__NR_exit,  __NR_exit_group, __NR_execve, __NR_execveat,
-                                 __NR_clone, __NR_clone3,     __NR_vfork,  __NR_kill,
-                                 __NR_tkill, __NR_tgkill};
-    if (std::find(ends.begin(), ends.end(), static_cast<int>(call.number)) != ends.end())
-        return true;
-    if (call.number == __NR_mmap) return (call.arguments[3] & MAP_FIXED) != 0;
+bool may_change_layout(const PassedSyscall& call) {
     const auto* facts = find_syscall_facts(call.number);
-    return !facts || facts->memory.layout || may_write_anywhere(facts->memory, call.arguments);
+    return facts && (facts->memory.layout || !facts->memory.is_known);
 }
 
 std::optional<std::vector<MemoryBytes>> needed_memory(const PassedSyscall& call,

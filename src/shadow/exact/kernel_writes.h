@@ -36,8 +36,7 @@ std::optional<std::vector<MemoryBytes>> needed_memory(const PassedSyscall& call,
 KernelWrites writes_of(const PassedSyscall& call,
                        const std::optional<std::vector<MemoryBytes>>& needed, MemoryReader& memory);
 
-// Whether a call may make memory that the program wrote to disappear, or become another program's.
-// The call's result is not used.
-bool hides_memory(const PassedSyscall& call);
+// Whether the mappings may be others behind the call.
+bool may_change_layout(const PassedSyscall& call);
 
 }  // namespace shadowprof

@@ -11,6 +11,7 @@
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/process_memory.h"
 #include "ptrace/thread/thread_registers.h"
+#include "shadow/emulation/owned_worker.h"
 #include "shadow/exact/state_comparison.h"
 
 namespace shadowprof {
@@ -120,8 +121,9 @@ Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const Block
     Point point;
     BlockInfo last;
     while (true) {
-        TRY_ASSIGN(auto next, worker_.next_of_exact(answer_limit_ms));
-        if (const auto* outcome = std::get_if<SampleOutcome>(&next)) {
+        const auto next = worker_.next_of_exact(answer_limit_ms);
+        if (!next) return next.error();
+        if (const auto* outcome = std::get_if<SampleOutcome>(&*next)) {
             point.cpu = outcome->cpu;
             point.end = outcome->result.end;
             point.at_syscall = outcome->result.syscalls != 0;
@@ -132,7 +134,9 @@ Result<Narrowing::Point> Narrowing::emulate(const RunLimits& limits, const Block
             if (stands_before) --point.instructions;
             return point;
         }
-        const auto& segment = std::get<TraceSegment>(next);
+        const auto* found = std::get_if<TraceSegment>(&*next);
+        if (!found) return unasked_question();
+        const auto& segment = *found;
         for (auto i = segment.words.size(); i-- > 0;) {
             const auto* block = worker_.table().find(segment.words[i]);
             if (!block) continue;

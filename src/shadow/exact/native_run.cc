@@ -22,9 +22,8 @@ namespace {
 using Kind = WaitStatus::Kind;
 
 constexpr std::uint64_t syscall_instruction_bytes = 2;
-// How much stack a vDSO function may use, and how much a signal's frame may take.
+// How much stack a vDSO function may use.
 constexpr std::uint64_t vdso_stack_bytes = 4096;
-constexpr std::uint64_t signal_frame_bytes = 16384;
 // How much a vDSO function writes at each pointer that it is given: struct timespec or less.
 constexpr std::uint64_t vdso_result_bytes = 16;
 
@@ -35,7 +34,26 @@ bool is_restart(const user_regs_struct& registers) {
     return static_cast<std::int64_t>(registers.orig_rax) >= 0 && first <= result && result <= last;
 }
 
-// Whether the call may set a timer of processor time: setitimer(2), timer_create(2), setrlimit(2).
+// Where a signal's frame ends that begins at `frame`: behind the extended state, of which the
+// kernel says the size (arch/x86/include/asm/sigframe.h, struct _fpx_sw_bytes in asm/sigcontext.h).
+GuestAddress end_of_signal_frame(GuestAddress frame, MemoryReader& memory) {
+    constexpr std::uint64_t state_pointer_at = 232, frame_bytes = 440;
+    constexpr std::uint64_t description_at = 464, plain_state_bytes = 512;
+    constexpr std::uint32_t magic = 0x46505853;
+    struct Description {
+        std::uint32_t magic, state_bytes;
+    };
+    const auto state = read_value<std::uint64_t>(memory, frame + state_pointer_at);
+    if (!state || *state < frame.value) return frame + frame_bytes;
+    const auto found = read_value<Description>(memory, {*state + description_at});
+    const bool is_described = found && found->magic == magic;
+    const auto bytes = is_described && found->state_bytes <= max_xstate_bytes
+                           ? std::uint64_t{found->state_bytes}
+                           : plain_state_bytes;
+    return GuestAddress{*state} + bytes;
+}
+
+// Whether the call may set a timer of processor time.
 bool sets_processor_timer(const PassedSyscall& call) {
     const auto kind = static_cast<std::int32_t>(call.arguments[0]);
     switch (call.number) {
@@ -43,13 +61,15 @@ bool sets_processor_timer(const PassedSyscall& call) {
             return kind == ITIMER_VIRTUAL || kind == ITIMER_PROF;
         case SYS_timer_create:  // clocks of other processes and threads are negative
             return kind == CLOCK_PROCESS_CPUTIME_ID || kind == CLOCK_THREAD_CPUTIME_ID || kind < 0;
-        case SYS_setrlimit:
-            return kind == RLIMIT_CPU;
-        case SYS_prlimit64:
-            return call.arguments[1] == RLIMIT_CPU;
         default:
             return false;
     }
+}
+
+bool limits_processor_time(const PassedSyscall& call) {
+    return (call.number == SYS_setrlimit && call.arguments[0] == RLIMIT_CPU) ||
+           (call.number == SYS_prlimit64 && call.arguments[1] == RLIMIT_CPU &&
+            call.arguments[2] != 0);
 }
 
 // The result is the child's id, which says nothing in another PID namespace than ours.
@@ -168,7 +188,16 @@ void NativeRun::raise_held() {
     for (const auto& info : held_) syscall(SYS_tgkill, target_.pid(), thread_.tid(), info.si_signo);
 }
 
+Result<void> NativeRun::make_state_true() {
+    if (!true_state_) return {};
+    alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
+    TRY_ASSIGN(const auto regset, thread_.extended_state(buffer));
+    TRY(store_extended(*true_state_, regset));
+    return thread_.set_extended_state(regset);
+}
+
 Result<void> NativeRun::deliver_one(Passage& passage) {
+    ++signals_delivered_;
     const int signal = thread_.status().signal();
     TRY(restart_interrupted_call(thread_, restarted_));
     const auto info = std::find_if(held_.begin(), held_.end(),
@@ -178,11 +207,13 @@ Result<void> NativeRun::deliver_one(Passage& passage) {
         held_.erase(info);
     }
     TRY_ASSIGN(const auto before, thread_.registers());
+    TRY(make_state_true());
     TRY(thread_.settle());
     TRY_ASSIGN(const auto after, thread_.registers());
     if (after.rsp == before.rsp) return {};
     passage.jumped = true;
-    passage.writes.ranges.push_back({{after.rsp}, {after.rsp + signal_frame_bytes}});
+    ProcessMemory memory(thread_.tid());
+    passage.writes.ranges.push_back({{after.rsp}, end_of_signal_frame({after.rsp}, memory)});
     return {};
 }
 
@@ -195,6 +226,15 @@ Result<void> NativeRun::deliver_pending(Passage& passage) {
     }
     // Signals that are blocked now wait in the kernel.
     held_.clear();
+    return {};
+}
+
+Result<void> NativeRun::deliver_waiting(Passage& passage) {
+    signals_held_ -= held_.size();
+    raise_held();
+    const auto before = signals_delivered_;
+    TRY(deliver_pending(passage));
+    signals_held_ += signals_delivered_ - before;
     return {};
 }
 
@@ -264,13 +304,14 @@ bool NativeRun::has_memory_sharer() {
     return !memory_sharers_.empty();
 }
 
-Result<Passage> NativeRun::pass_syscall() {
-    if (!held_.empty()) return leave_syscall();
+Result<Passage> NativeRun::pass_syscall(const CallManner& manner) {
+    if (!held_.empty() && manner.handlers_first) return leave_syscall();
+    raise_held();
     Passage passage;
     TRY_ASSIGN(const auto entry, thread_.registers());
     auto call = entered_call(entry);
     ProcessMemory memory(target_.pid());
-    const auto needed = needed_memory(call, memory);
+    const auto needed = manner.names_writes ? needed_memory(call, memory) : std::nullopt;
     while (true) {
         TRY_ASSIGN(const auto status, advance(Advance::to_syscall));
         if (status.kind() == Kind::syscall_stop) break;
@@ -283,13 +324,19 @@ Result<Passage> NativeRun::pass_syscall() {
     }
     if (!passage.blocked.empty()) return passage;
     TRY_ASSIGN(call.result, finish_call(passage));
+    passage.result = call.result;
     if (call.number == SYS_rt_sigaction) traps_.forget();
-    awaits_processor_time_ |= sets_processor_timer(call);
+    has_processor_timer_ |= sets_processor_timer(call);
+    awaits_processor_time_ |= has_processor_timer_ || limits_processor_time(call);
     if (may_bear_sharer(call)) memory_sharers_.push_back(static_cast<pid_t>(call.result));
-    auto writes = writes_of(call, needed, memory);
-    writes.ranges.insert(writes.ranges.end(), passage.writes.ranges.begin(),
-                         passage.writes.ranges.end());
-    passage.writes = std::move(writes);
+    if (manner.names_writes) {
+        auto writes = writes_of(call, needed, memory);
+        writes.ranges.insert(writes.ranges.end(), passage.writes.ranges.begin(),
+                             passage.writes.ranges.end());
+        passage.writes = std::move(writes);
+    } else {
+        passage.writes.layout = may_change_layout(call);
+    }
     passage.jumped |= call.number == SYS_rt_sigreturn;
     if (passage.executed) {
         TRY_ASSIGN(const auto kind, read_exe_kind(target_.pid()));
@@ -375,7 +422,7 @@ Result<Passage> NativeRun::pass_fault() {
 }
 
 Result<Passage> NativeRun::pass_whatever() {
-    if (thread_.status().kind() == Kind::syscall_stop) return pass_syscall();
+    if (thread_.status().kind() == Kind::syscall_stop) return pass_syscall({});
     if (thread_.status().kind() == Kind::signal_stop && !own_trap_) return pass_fault();
     Passage passage;
     TRY(deliver_held(passage));

@@ -22,7 +22,9 @@ namespace shadowprof {
 
 // What happened to a program while it was led past a place.
 struct Passage {
-    KernelWrites writes;    // to memory, by the kernel and by what ran natively
+    KernelWrites writes;  // to memory, by the kernel and by what ran natively
+    // What the system call returned, if the program made one and it has returned.
+    std::optional<std::uint64_t> result = {};
     bool jumped = false;    // it goes on elsewhere: in a signal handler, or after one
     bool executed = false;  // it executes another program
     std::string blocked;    // if not empty: why the program can be followed no further
@@ -50,9 +52,15 @@ class NativeRun {
     // process would execute the INT3 that is put into the code.
     Result<Breakpoint> set_breakpoint(GuestAddress address);
 
-    // Leads the thread from the entry of a system call past it. If signals are held, leads it to
-    // their handlers instead, after which it enters the call again.
-    Result<Passage> pass_syscall();
+    struct CallManner {
+        // Passage::writes says what the call wrote, and not only what signals did.
+        bool names_writes = true;
+        // If signals are held, the thread is led to their handlers instead, after which it enters
+        // the call again. Otherwise they come while it is in the call.
+        bool handlers_first = true;
+    };
+    // Leads the thread from the entry of a system call past it.
+    Result<Passage> pass_syscall(const CallManner& manner);
     // Leads the thread from the entry of a vDSO function past its return.
     Result<Passage> pass_vdso_call();
     // Leads the thread past the instruction that it stands before. `registers_only`: it writes no
@@ -68,6 +76,14 @@ class NativeRun {
     Result<void> run_for(std::chrono::nanoseconds time);
     // Delivers held signals to the thread, which must stand in user mode.
     Result<void> deliver_held(Passage& passage);
+    // The same for all signals that wait for it.
+    Result<void> deliver_waiting(Passage& passage);
+
+    // From now on the thread gets the extended state of `state` before it enters a signal handler,
+    // as its own is out of date; null: its own is right. `state` must live as long.
+    void enter_handlers_with(const CpuState* state) { true_state_ = state; }
+    // Gives the thread that state now, if there is one.
+    Result<void> make_state_true();
 
     // To be called when nothing more is asked of the thread, which can be detached afterwards.
     // Drops what a step or a breakpoint of ours has raised, and delivers all other signals. Errors:
@@ -76,12 +92,11 @@ class NativeRun {
 
     // Whether a signal that the thread does not block waits for it, or is held.
     Result<bool> has_signal() const;
-    // Whether signals are held: pass_syscall() then lets handlers run first, and the call is
-    // entered again.
-    bool leaves_syscalls() const { return !held_.empty(); }
     // Whether the thread stands after an instruction that the program itself has single-stepped.
     Result<bool> at_foreign_step() const;
-    // Whether the program has asked for a signal after some processor time.
+    // Whether the program has set a timer of processor time, and whether it has asked for a signal
+    // after some processor time at all.
+    bool has_processor_timer() const { return has_processor_timer_; }
     bool awaits_processor_time() const { return awaits_processor_time_; }
     // Whether a child lives that has the program's own memory, and so may write there at any time.
     bool has_memory_sharer();
@@ -114,8 +129,11 @@ class NativeRun {
     std::optional<RestartedCall> restarted_;
     std::vector<siginfo_t> held_;
     std::uint64_t signals_held_ = 0;
+    std::uint64_t signals_delivered_ = 0;
+    bool has_processor_timer_ = false;
     bool awaits_processor_time_ = false;
     std::vector<pid_t> memory_sharers_;
+    const CpuState* true_state_ = nullptr;
 };
 
 }  // namespace shadowprof

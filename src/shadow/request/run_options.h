@@ -61,6 +61,8 @@ constexpr std::string_view name(RecordInput when) {
 inline constexpr double default_load = 1;
 inline constexpr double default_budget_percent = 1;
 inline constexpr double default_cpu_budget_percent = 25;
+// Default of RunOptions::check_percent.
+inline constexpr double default_check_percent = 2;
 // How long the target may stand still for a live sample, and the average time between their starts.
 struct LiveTiming {
     std::chrono::nanoseconds longest_stop{0};
@@ -77,6 +79,9 @@ struct RunOptions {
 
     SamplingMode mode = SamplingMode::automatic;
     ProfileKinds profiles;  // at least one
+    // Share of the time that exact mode may spend on running intervals on the hardware as well.
+    // Nothing: the default.
+    std::optional<double> check_percent;
     ThreadScope threads = ThreadScope::all;
     StreamLimits streams;                   // used if streams are collected
     bool follow_forks = false;              // sample the processes that the target starts as well

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "guest_kernel/environment/environment_remote.h"
+#include "guest_kernel/forward/forwarded_calls.h"
 #include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
@@ -41,6 +42,10 @@ std::unique_ptr<SyscallHandler> EmulatedSyscalls::begin(std::span<const std::byt
     if (facts.size() != sizeof rules) return nullptr;
     std::memcpy(&rules, facts.data(), sizeof rules);
     return std::make_unique<RemoteSyscalls>(outside, rules);
+}
+
+std::unique_ptr<SyscallHandler> EmulatedSyscalls::forward(const ProcessLinks& links) {
+    return std::make_unique<ForwardedCalls>(links);
 }
 
 std::vector<std::byte> EmulatedSyscalls::report(const SyscallHandler& handler) {

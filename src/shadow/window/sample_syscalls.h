@@ -18,6 +18,7 @@ class EmulatedSyscalls final : public SampleSyscalls {
   public:
     std::unique_ptr<SyscallHandler> begin(std::span<const std::byte> facts,
                                           OutsideChannel& outside) override;
+    std::unique_ptr<SyscallHandler> forward(const ProcessLinks& links) override;
     std::vector<std::byte> report(const SyscallHandler& handler) override;
 };
 

@@ -1,0 +1,125 @@
+// How guest memory and the memory of the process that makes the guest's system calls are kept
+// alike.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "emu/guest/guest_memory.h"
+#include "emu/guest/page_bits.h"
+
+namespace shadowprof {
+namespace {
+
+// Larger ranges are not taken, but fetched again when touched.
+constexpr std::uint64_t max_taken_bytes = 64 * page_bytes;
+
+}  // namespace
+
+// Calls visit(chunk, start, end) for each page's part of the range that is resident, in order,
+// until it returns false. Returns whether it never did.
+template <typename Visit>
+bool GuestMemory::for_each_resident_part(const MemoryRange& range, Visit visit) {
+    const auto last = std::min(range.end.value, user_end);
+    for (auto at = range.start.value; at < last;) {
+        auto* chunk = chunk_of({at});
+        const auto page_end = std::min(last, (at | (page_bytes - 1)) + 1);
+        if (!chunk) {
+            at = (at | (chunk_bytes - 1)) + 1;
+            continue;
+        }
+        if ((chunk->resident & page_bit({at})) && !visit(*chunk, GuestAddress{at}, {page_end}))
+            return false;
+        at = page_end;
+    }
+    return true;
+}
+
+bool GuestMemory::give(std::span<const MemoryRange> ranges, WritableMemory& process) {
+    const auto give_part = [&](Chunk& chunk, GuestAddress start, GuestAddress end) {
+        return !(chunk.dirty & ~chunk.real & page_bit(start)) ||
+               process.write(start, {host(start), end - start});
+    };
+    return std::ranges::all_of(
+        ranges, [&](const MemoryRange& range) { return for_each_resident_part(range, give_part); });
+}
+
+bool GuestMemory::give_pages(GuestAddress first, std::uint64_t pages, WritableMemory& process) {
+    return process.write(first, {host(first), pages * page_bytes});
+}
+
+bool GuestMemory::give_all(WritableMemory& process) {
+    bool all = true;
+    for (const auto& [number, chunk] : chunks_)
+        for_each_run(
+            static_cast<std::uint32_t>(chunk.dirty & chunk.resident & ~chunk.real),
+            [&, base = GuestAddress{number * chunk_bytes}](unsigned first, unsigned count) {
+                all &= give_pages(base + first * page_bytes, count, process);
+            });
+    if (all) clean_pages();
+    return all;
+}
+
+bool GuestMemory::give_stack(WritableMemory& process) {
+    const auto& mappings = map_.mappings();
+    const auto stack = std::ranges::find(mappings, "[stack]", &Mapping::name);
+    if (stack == mappings.end()) return true;
+    return give(std::array{MemoryRange{stack->start, stack->end}}, process);
+}
+
+void GuestMemory::share_file(std::uint64_t device, std::uint64_t inode, UniqueFd file) {
+    shared_files_[{device, inode}] = std::move(file);
+    for (const auto& mapping : map_.mappings())
+        if (mapping.shared && mapping.device == device && mapping.inode == inode)
+            drop_range(mapping.start, mapping.end);
+}
+
+// Null if the mapping is private, or of a file that is not here.
+const UniqueFd* GuestMemory::shared_file(const Mapping& mapping) const {
+    if (!mapping.shared || shared_files_.empty()) return nullptr;
+    const auto found = shared_files_.find({mapping.device, mapping.inode});
+    return found == shared_files_.end() ? nullptr : &found->second;
+}
+
+bool GuestMemory::place_real(const Mapping& mapping, int file, GuestAddress page) {
+    const auto offset = mapping.file_offset + (page - mapping.start);
+    void* at = host(page);
+    const int rights = mapping.writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    if (mmap(at, page_bytes, rights, MAP_SHARED | MAP_FIXED_NOREPLACE, file,
+             static_cast<off_t>(offset)) != at)
+        return false;
+    note_placed(page, 1, false);
+    auto* chunk = chunk_of(page);
+    chunk->real = static_cast<std::uint16_t>(chunk->real | page_bit(page));
+    return true;
+}
+
+void GuestMemory::take(std::span<const MemoryRange> ranges, MemoryReader& process) {
+    for (const auto& range : ranges) {
+        if (range.end <= range.start) continue;
+        if (range.end - range.start > max_taken_bytes) {
+            const MemoryRange inner{(range.start + (page_bytes - 1)).page(), range.end.page()};
+            if (listener_) listener_(inner.start, inner.end);
+            drop_range(inner.start, inner.end);
+        }
+        for_each_resident_part(range, [&](Chunk& chunk, GuestAddress start, GuestAddress end) {
+            take_page(chunk, start, end, process);
+            return true;
+        });
+    }
+}
+
+void GuestMemory::take_page(Chunk& chunk, GuestAddress start, GuestAddress end,
+                            MemoryReader& process) {
+    if (chunk.real & page_bit(start)) return;
+    const auto* mapping = map_.find(start);
+    if (mapping && mapping->executable) tell_of_change(start.page());
+    allow_code_write(start);
+    if (make_dirty(chunk, start.page()))
+        static_cast<void>(process.read(start, {host(start), end - start}));
+    else
+        drop_range(start.page(), start.page() + page_bytes);
+}
+
+}  // namespace shadowprof

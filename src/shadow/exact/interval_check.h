@@ -1,0 +1,41 @@
+// Proves an interval of the emulation: a copy of the program's process runs over it natively, and
+// what both have come to is compared.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/cpu_state.h"
+#include "base/result.h"
+#include "emu/worker/worker_process.h"
+#include "ptrace/process/target.h"
+#include "ptrace/replica/replica.h"
+#include "ptrace/thread/breakpoint.h"
+
+namespace shadowprof {
+
+class IntervalCheck {
+  public:
+    // `thread`, of `stop`, stands in user mode with the program's state, which is `cpu`, and its
+    // process has the program's memory. No writable memory may be shared with others. Errors: gone;
+    // those of Replica::fork().
+    static Result<IntervalCheck> begin(ScopedStop& stop, StoppedThread& thread, const CpuState& cpu,
+                                       BreakpointKind breakpoints);
+
+    // Runs the copy to where the emulation of the interval ended. Returns the differences; nothing
+    // if the hardware cannot be stopped there. Errors: those of the worker.
+    Result<std::optional<std::vector<std::string>>> compare(const SampleOutcome& emulated,
+                                                            WorkerProcess& worker);
+
+  private:
+    IntervalCheck(Replica replica, GuestAddress start, BreakpointKind breakpoints)
+        : replica_(std::move(replica)), start_(start), breakpoints_(breakpoints) {}
+    Result<bool> run_to(const SampleOutcome& emulated);
+
+    Replica replica_;
+    GuestAddress start_;
+    BreakpointKind breakpoints_;
+};
+
+}  // namespace shadowprof

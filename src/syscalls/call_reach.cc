@@ -1,0 +1,165 @@
+// The memory that a call reads, and the memory of which it may write a part.
+#include <algorithm>
+#include <array>
+
+#include "base/guest_address.h"
+#include "syscalls/argument_ranges.h"
+#include "syscalls/call_memory.h"
+
+namespace shadowprof {
+namespace {
+
+using WriteKind = MemoryAccess::Kind;
+using ReadKind = MemoryRead::Kind;
+
+// Longer paths are refused (ENAMETOOLONG), and no other string that a call takes is longer.
+constexpr std::uint64_t max_string_bytes = 4096;
+
+void add_string(std::uint64_t at, MemoryReader& memory, ArgumentRanges& ranges) {
+    std::array<std::byte, 256> bytes;
+    for (std::uint64_t size = 0; at != 0 && size < max_string_bytes;) {
+        // A piece ends with its page, as the next page may not be there.
+        const auto start = at + size;
+        const auto piece = std::span(bytes).first(
+            std::min<std::uint64_t>(bytes.size(), page_bytes - start % page_bytes));
+        if (!memory.read({start}, piece)) return ranges.add(at, size);
+        const auto zero = std::ranges::find(piece, std::byte{0});
+        size += static_cast<std::uint64_t>(zero - piece.begin());
+        if (zero != piece.end()) return ranges.add(at, size + 1);
+    }
+    ranges.add(at, max_string_bytes);
+}
+
+// Adds an array of vectors and all that they point to.
+void add_gathered(std::uint64_t at, std::uint64_t count, MemoryReader& memory,
+                  ArgumentRanges& ranges) {
+    const auto vectors = std::min(count, max_vectors);
+    ranges.add(at, vectors * sizeof(IoVector));
+    for (std::uint64_t i = 0; i < vectors; ++i)
+        if (const auto vector = read_value<IoVector>(memory, {at + i * sizeof(IoVector)}))
+            ranges.add(vector->base, std::min(vector->size_bytes, max_transfer_bytes));
+}
+
+void add_sent_message(std::uint64_t at, MemoryReader& memory, ArgumentRanges& ranges) {
+    ranges.add(at, message_bytes);
+    if (const auto name = read_value<MessageName>(memory, {at}))
+        ranges.add(name->address, name->size_bytes);
+    const auto body = read_value<MessageBody>(memory, {at + message_body_at});
+    if (!body) return;
+    add_gathered(body->vectors, body->vector_count, memory, ranges);
+    ranges.add(body->control, std::min(body->control_bytes, max_transfer_bytes));
+}
+
+// Returns false if it is not known what is read.
+bool add_read(const MemoryRead& read, const CallArguments& a, MemoryReader& memory,
+              ArgumentRanges& ranges) {
+    const auto at = a[read.pointer];
+    switch (read.kind) {
+        case ReadKind::none:
+            return true;
+        case ReadKind::fixed:
+            ranges.add(at, read.bytes);
+            return true;
+        case ReadKind::array:
+            ranges.add_array(at, std::min(a[read.other], max_transfer_bytes), read.bytes);
+            return true;
+        case ReadKind::string:
+            add_string(at, memory, ranges);
+            return true;
+        case ReadKind::vectors:
+            add_gathered(at, a[read.other], memory, ranges);
+            return true;
+        case ReadKind::sent_message:
+            add_sent_message(at, memory, ranges);
+            return true;
+        case ReadKind::received_message:
+            add_message_arguments(at, memory, ranges);
+            return true;
+        case ReadKind::set:
+            ranges.add(at, set_bytes(a[0]));
+            return true;
+        case ReadKind::ioctl: {
+            const auto* row = find_ioctl(a[read.other]);
+            if (row) ranges.add(at, row->read_bytes);
+            return row != nullptr;
+        }
+    }
+    return false;
+}
+
+// Adds where a received message puts its sender's address and its control data, whose sizes are
+// known afterwards.
+void add_message_places(std::uint64_t at, MemoryReader& memory, ArgumentRanges& ranges) {
+    ranges.add(at, message_bytes);
+    if (const auto name = read_value<MessageName>(memory, {at}))
+        ranges.add(name->address, name->size_bytes);
+    if (const auto body = read_value<MessageBody>(memory, {at + message_body_at}))
+        ranges.add(body->control, std::min(body->control_bytes, max_transfer_bytes));
+}
+
+// Returns false if it is not known what is written.
+bool add_doubtful(const MemoryAccess& access, const CallArguments& a, MemoryReader& memory,
+                  ArgumentRanges& ranges) {
+    const auto at = a[access.pointer];
+    switch (access.kind) {
+        case WriteKind::none:
+        case WriteKind::result:
+        case WriteKind::vectors:
+        case WriteKind::placed:
+            return true;
+        case WriteKind::fixed:
+            ranges.add(at, access.bytes);
+            return true;
+        case WriteKind::array:
+            ranges.add_array(at, a[access.other], access.bytes);
+            return true;
+        case WriteKind::in_out:
+            ranges.add_array(at, a[access.other] & UINT32_MAX, access.bytes);
+            return true;
+        case WriteKind::address:
+            ranges.add(a[access.other], socket_size_bytes);
+            if (const auto room = read_value<std::uint32_t>(memory, {a[access.other]}))
+                ranges.add(at, *room);
+            return true;
+        case WriteKind::message:
+            add_message_places(at, memory, ranges);
+            return true;
+        case WriteKind::messages:
+            for (std::uint64_t i = 0; i < message_count(access, a); ++i)
+                add_message_places(at + i * message_bytes, memory, ranges);
+            return true;
+        case WriteKind::set:
+            ranges.add(at, set_bytes(a[0]));
+            return true;
+        case WriteKind::ioctl: {
+            const auto* row = find_ioctl(a[access.other]);
+            if (row) ranges.add(at, row->bytes);
+            return row != nullptr;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::optional<std::vector<MemoryRange>> ranges_read(const MemoryUse& use,
+                                                    const CallArguments& arguments,
+                                                    MemoryReader& memory) {
+    if (!use.knows_reads) return std::nullopt;
+    ArgumentRanges ranges;
+    for (const MemoryRead& read : use.reads)
+        if (!add_read(read, arguments, memory, ranges)) return std::nullopt;
+    return ranges.take();
+}
+
+std::optional<std::vector<MemoryRange>> ranges_maybe_written(const MemoryUse& use,
+                                                             const CallArguments& arguments,
+                                                             MemoryReader& memory) {
+    if (may_write_anywhere(use, arguments)) return std::nullopt;
+    ArgumentRanges ranges;
+    for (const MemoryAccess& access : use.accesses)
+        if (!add_doubtful(access, arguments, memory, ranges)) return std::nullopt;
+    return ranges.take();
+}
+
+}  // namespace shadowprof
