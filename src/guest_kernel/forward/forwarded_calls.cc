@@ -171,14 +171,11 @@ void ForwardedCalls::add_processor_time(const Call& call, std::uint64_t result) 
     if (has_failed(result)) return;
     auto& memory = links_.memory;
     const auto& a = call.arguments;
-    const auto add_to = [&](GuestAddress at, std::int64_t more_ns) {
-        const auto time = read_value<timespec>(memory, at);
-        if (!time) return;
-        const auto ns = time->tv_sec * ns_per_s + time->tv_nsec + more_ns;
-        guest_store(memory, at, timespec_of(ns));
-    };
-    if (call.number == SYS_clock_gettime && is_processor_clock(a[0]))
-        return add_to({a[1]}, processor_ns());
+    // As by the vDSO, for both to agree.
+    if (call.number == SYS_clock_gettime && is_processor_clock(a[0])) {
+        guest_store(memory, {a[1]}, timespec_of(processor_ns()));
+        return;
+    }
     if (call.number == SYS_getrusage && (a[0] == RUSAGE_SELF || a[0] == RUSAGE_THREAD)) {
         const auto user = read_value<timeval>(memory, {a[1]});
         if (!user) return;

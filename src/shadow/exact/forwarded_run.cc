@@ -1,8 +1,10 @@
 #include "shadow/exact/forwarded_run.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +14,6 @@
 #include "profile/statistics/random.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/remote/forks.h"
-#include "ptrace/remote/rseq_area.h"
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/process_memory.h"
 #include "ptrace/thread/ptrace_call.h"
@@ -23,6 +24,8 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint64_t syscall_bytes = 2;
+// Until when no copy of the process is tried after one could not be made.
+constexpr std::chrono::seconds time_without_copies{1};
 
 // Calls that read, set or hand on the thread's processors.
 constexpr std::array<std::int64_t, 6> affinity_calls = {
@@ -57,6 +60,7 @@ Result<void> ForwardedRun::run() {
     auto followed = follow();
     if (!followed && followed.error().code == ErrorCode::gone) return followed;
     if (!is_current_) return followed;
+    processor_.remove(thread_.tid());
     const auto released = native_.release();
     return followed ? released : followed;
 }
@@ -81,7 +85,14 @@ Result<bool> ForwardedRun::stretch() {
     }
     state_ = start.cpu;
     left_.reset();
-    if (is_check_due()) return checked_stretch(start.cpu);
+    if (is_check_due()) {
+        const auto forking = Clock::now();
+        auto interval = IntervalCheck::begin(stop_, thread_, start.cpu, breakpoints_);
+        if (interval) return checked_stretch(start.cpu, *interval, Clock::now() - forking);
+        if (interval.error().code == ErrorCode::gone) return std::move(interval).error();
+        // No copy can be made now, as at a limit of processes.
+        check_due_ = Clock::now() + time_without_copies;
+    }
     TRY_ASSIGN(const bool begins, begin(start.cpu, RunCalls::forwarded));
     if (!begins) return false;
     TRY_ASSIGN(const auto outcome, follow_emulation());
@@ -97,10 +108,8 @@ bool ForwardedRun::is_check_due() const {
 }
 
 // Emulates one interval, up to the next system call or the like, and checks it.
-Result<bool> ForwardedRun::checked_stretch(const CpuState& start) {
-    const auto forking = Clock::now();
-    TRY_ASSIGN(auto interval, IntervalCheck::begin(stop_, thread_, start, breakpoints_));
-    const auto began = Clock::now();
+Result<bool> ForwardedRun::checked_stretch(const CpuState& start, IntervalCheck& interval,
+                                           Clock::duration forking) {
     TRY_ASSIGN(const bool begins, begin(start, RunCalls::end_run));
     if (!begins) return false;
     TRY_ASSIGN(const auto outcome, follow_emulation());
@@ -111,7 +120,7 @@ Result<bool> ForwardedRun::checked_stretch(const CpuState& start) {
     TRY_ASSIGN(const bool current, of_worker(worker_->give_memory()));
     if (!current) return Error{ErrorCode::system, 0, "the process has not the program's memory"};
     const auto now = Clock::now();
-    const std::chrono::duration<double> cost = (began - forking) + (now - checking);
+    const std::chrono::duration<double> cost = forking + (now - checking);
     // At random, so that nothing that a program does in a rhythm is always left out.
     const double wait = 2 * static_cast<double>(mix64(options_.seed ^ stats_.compared) >> 11) /
                         static_cast<double>(std::uint64_t{1} << 53);
@@ -161,6 +170,7 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
     if (anew_) shared_files_.forget();
     if (anew_ || layout_changed_) {
         TRY_ASSIGN(const bool ready, prepare_layout(text));
+        if (options_.probes) TRY(of_worker(options_.probes->prepare(*worker_, map_)));
         if (!ready) stats_.stopped_early = unshared_memory(*missing_.writable);
         if (!ready) return false;
     }
@@ -168,8 +178,8 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
         TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDWR));
     }
     if (jumped_) TRY(restart_trace());
-    TRY_ASSIGN(const auto rseq, read_rseq_area(thread_));
-    if (!rseq.empty()) changed_.push_back({rseq.start, rseq.end});
+    TRY_ASSIGN(rseq_, read_rseq_area(thread_));
+    if (!rseq_.empty()) changed_.push_back({rseq_.start, rseq_.end});
     changed_.insert(changed_.end(), missing_.others.begin(), missing_.others.end());
     ExactRequest request{.kind = anew_ ? RunKind::exact : RunKind::exact_next,
                          .cpu = cpu,
@@ -193,7 +203,6 @@ Result<bool> ForwardedRun::prepare_layout(std::string& text) {
     TRY_ASSIGN(text, read_maps_text(thread_.tid()));
     TRY_ASSIGN(map_, MemoryMap::parse(text));
     consumer_.set_layout(map_);
-    if (options_.probes) TRY(of_worker(options_.probes->prepare(*worker_, map_)));
     TRY_ASSIGN(missing_, of_worker(shared_files_.give(thread_.tid(), map_, *worker_)));
     return !missing_.writable;
 }
@@ -257,11 +266,19 @@ Result<void> ForwardedRun::answer(const WorkerProcess::Question& question) {
     if (!answered && answered.error().code != ErrorCode::gone) return std::move(answered).error();
     is_gone_ = !answered;
     CallAnswer answer = answered ? *answered : CallAnswer{.kind = CallAnswer::Kind::gone};
-    answer.ends_run = checks_next;
+    const auto number = static_cast<std::uint32_t>(request.cpu[Gpr::rax]);
+    // The next stretch begins with the new limit of the stack.
+    answer.ends_run = checks_next || number == SYS_setrlimit || number == SYS_prlimit64;
+    if (number == SYS_rseq && answered) {
+        TRY_ASSIGN(rseq_, read_rseq_area(thread_));
+    }
     std::string text;
     if (answer.kind == CallAnswer::Kind::returned && std::exchange(layout_changed_, false)) {
         TRY_ASSIGN(const bool ready, prepare_layout(text));
         answer.maps_bytes = text.size();
+        // Probes can be set only between two stretches.
+        layout_changed_ = options_.probes && !options_.probes->is_prepared(map_);
+        answer.ends_run |= layout_changed_;
         if (!ready) {
             answer.kind = CallAnswer::Kind::left;
             left_ = Passage{.blocked = unshared_memory(*missing_.writable)};
@@ -274,8 +291,20 @@ Result<void> ForwardedRun::answer(const WorkerProcess::Question& question) {
         bytes.insert(bytes.end(), as_bytes.begin(), as_bytes.end());
     };
     add(missing_.others);
+    add(written_at_resume());
     if (left_) add(left_->writes.ranges);
     return of_worker(worker_->answer_call(bytes, text));
+}
+
+// What the kernel writes when the process goes on: the number of its processor, and where that is.
+// Between them is what only the program writes (struct rseq, include/uapi/linux/rseq.h).
+std::vector<MemoryRange> ForwardedRun::written_at_resume() const {
+    constexpr std::uint64_t numbers_end = 8, place_start = 20, place_end = 28;
+    if (rseq_.empty()) return {};
+    std::vector<MemoryRange> ranges = {{rseq_.start, rseq_.start + numbers_end}};
+    if (rseq_.end - rseq_.start >= place_end)
+        ranges.push_back({rseq_.start + place_start, rseq_.start + place_end});
+    return ranges;
 }
 
 // Has the process make the call.
@@ -294,7 +323,23 @@ Result<CallAnswer> ForwardedRun::make_call(const CallRequest& request) {
                native_.pass_syscall({.names_writes = false, .handlers_first = false}));
     if (passage.blocked.empty()) passage.blocked = why_not_further();
     if (has_own) processor_.add(thread_.tid());
+    if (number == SYS_sched_setaffinity) note_processor();
     return answer_of(passage);
+}
+
+// Writes the processor's number where the kernel will write it when the process goes on, if the
+// process may use one alone.
+void ForwardedRun::note_processor() const {
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    if (rseq_.empty() || sched_getaffinity(thread_.tid(), sizeof processors, &processors) != 0 ||
+        CPU_COUNT(&processors) != 1)
+        return;
+    std::uint32_t number = 0;
+    while (!CPU_ISSET(number, &processors)) ++number;
+    const std::array<std::uint32_t, 2> start_and_now = {number, number};
+    static_cast<void>(pwrite(memory_.get(), start_and_now.data(), sizeof start_and_now,
+                             static_cast<off_t>(rseq_.start.value)));
 }
 
 // Leads the process to the entry of a system call. `cpu` is the program's state behind the

@@ -17,6 +17,7 @@
 #include "guest_kernel/forward/call_messages.h"
 #include "profile/profile.h"
 #include "ptrace/process/target.h"
+#include "ptrace/remote/rseq_area.h"
 #include "ptrace/unwind/unwind.h"
 #include "shadow/emulation/owned_worker.h"
 #include "shadow/emulation/trace_consumer.h"
@@ -64,7 +65,8 @@ class ForwardedRun {
 
     Result<void> follow();
     Result<bool> stretch();
-    Result<bool> checked_stretch(const CpuState& start);
+    Result<bool> checked_stretch(const CpuState& start, IntervalCheck& interval,
+                                 Clock::duration forking);
     Result<void> check(IntervalCheck& interval, const SampleOutcome& outcome);
     Result<Passage> pass_checked(const SampleOutcome& outcome);
     bool is_check_due() const;
@@ -77,6 +79,8 @@ class ForwardedRun {
     Result<void> answer(const WorkerProcess::Question& question);
     Result<CallAnswer> make_call(const CallRequest& request);
     std::string why_not_further();
+    std::vector<MemoryRange> written_at_resume() const;
+    void note_processor() const;
     Result<CallAnswer> answer_of(const Passage& passage);
     Result<bool> end_stretch(const SampleOutcome& outcome);
     Result<Passage> pass_end(const SampleOutcome& outcome);
@@ -106,6 +110,7 @@ class ForwardedRun {
     SharedFiles::Missing missing_;      // of the present mappings
     CpuState state_;                    // the program's, when it made its last call
     std::vector<MemoryRange> changed_;  // memory that others wrote to since the last stretch
+    RseqArea rseq_;                     // the thread's
     std::optional<Passage> left_;       // how the last call was passed, if that ends the stretch
     bool anew_ = true;                  // the worker's memory may differ from the program's
     bool layout_changed_ = false;

@@ -323,6 +323,8 @@ Result<Passage> NativeRun::pass_syscall(const CallManner& manner) {
         if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
     }
     if (!passage.blocked.empty()) return passage;
+    // The thread now has the state of the frame, or of a new program.
+    if (call.number == SYS_rt_sigreturn || passage.executed) true_state_ = nullptr;
     TRY_ASSIGN(call.result, finish_call(passage));
     passage.result = call.result;
     if (call.number == SYS_rt_sigaction) traps_.forget();

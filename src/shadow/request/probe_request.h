@@ -38,6 +38,10 @@ class WorkerProbes {
     WorkerProbes(const ProbeRequest* request, ModuleTable& modules)
         : request_(request), modules_(modules) {}
 
+    // Whether prepare() has nothing to do for this layout.
+    bool is_prepared(const MemoryMap& map) const {
+        return !request_ || (is_set_ && layout_of(map) == layout_);
+    }
     // To be called before the worker runs code of this layout, while it is idle. Takes long where
     // it reads symbols, for files that were not mapped before.
     Result<void> prepare(WorkerProcess& worker, const MemoryMap& map);
