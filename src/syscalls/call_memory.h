@@ -37,6 +37,9 @@ constexpr bool has_failed(std::uint64_t result) {
     return result > std::uint64_t(-4096);
 }
 
+// Whether the mappings may be others behind a call with this number.
+bool may_change_layout(std::uint64_t number);
+
 // Whether it is unknown what memory the call writes.
 bool may_write_anywhere(const MemoryUse& use, const CallArguments& arguments);
 

@@ -5,6 +5,7 @@
 #include "base/guest_address.h"
 #include "syscalls/argument_ranges.h"
 #include "syscalls/call_memory.h"
+#include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
 namespace {
@@ -40,14 +41,19 @@ void add_gathered(std::uint64_t at, std::uint64_t count, MemoryReader& memory,
             ranges.add(vector->base, std::min(vector->size_bytes, max_transfer_bytes));
 }
 
-void add_sent_message(std::uint64_t at, MemoryReader& memory, ArgumentRanges& ranges) {
+// Adds a message's structure, its address and its control data.
+void add_message_places(std::uint64_t at, MemoryReader& memory, ArgumentRanges& ranges) {
     ranges.add(at, message_bytes);
     if (const auto name = read_value<MessageName>(memory, {at}))
         ranges.add(name->address, name->size_bytes);
-    const auto body = read_value<MessageBody>(memory, {at + message_body_at});
-    if (!body) return;
-    add_gathered(body->vectors, body->vector_count, memory, ranges);
-    ranges.add(body->control, std::min(body->control_bytes, max_transfer_bytes));
+    if (const auto body = read_value<MessageBody>(memory, {at + message_body_at}))
+        ranges.add(body->control, std::min(body->control_bytes, max_transfer_bytes));
+}
+
+void add_sent_message(std::uint64_t at, MemoryReader& memory, ArgumentRanges& ranges) {
+    add_message_places(at, memory, ranges);
+    if (const auto body = read_value<MessageBody>(memory, {at + message_body_at}))
+        add_gathered(body->vectors, body->vector_count, memory, ranges);
 }
 
 // Returns false if it is not known what is read.
@@ -85,16 +91,6 @@ bool add_read(const MemoryRead& read, const CallArguments& a, MemoryReader& memo
         }
     }
     return false;
-}
-
-// Adds where a received message puts its sender's address and its control data, whose sizes are
-// known afterwards.
-void add_message_places(std::uint64_t at, MemoryReader& memory, ArgumentRanges& ranges) {
-    ranges.add(at, message_bytes);
-    if (const auto name = read_value<MessageName>(memory, {at}))
-        ranges.add(name->address, name->size_bytes);
-    if (const auto body = read_value<MessageBody>(memory, {at + message_body_at}))
-        ranges.add(body->control, std::min(body->control_bytes, max_transfer_bytes));
 }
 
 // Returns false if it is not known what is written.
@@ -141,6 +137,11 @@ bool add_doubtful(const MemoryAccess& access, const CallArguments& a, MemoryRead
 }
 
 }  // namespace
+
+bool may_change_layout(std::uint64_t number) {
+    const auto* facts = find_syscall_facts(number);
+    return facts && (facts->memory.layout || !facts->memory.is_known);
+}
 
 std::optional<std::vector<MemoryRange>> ranges_read(const MemoryUse& use,
                                                     const CallArguments& arguments,

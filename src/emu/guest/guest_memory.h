@@ -250,7 +250,6 @@ class GuestMemory final : public GuestSpace {
     void clean_pages();
     template <typename Visit>
     bool for_each_resident_part(const MemoryRange& range, Visit visit);
-    bool give_pages(GuestAddress first, std::uint64_t pages, WritableMemory& process);
     void take_page(Chunk& chunk, GuestAddress start, GuestAddress end, MemoryReader& process);
     void reread(GuestAddress page, std::span<const MemoryRange> changed);
     void compare_rest(GuestAddress page, std::span<const MemoryRange> changed,

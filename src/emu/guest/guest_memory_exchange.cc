@@ -45,17 +45,14 @@ bool GuestMemory::give(std::span<const MemoryRange> ranges, WritableMemory& proc
         ranges, [&](const MemoryRange& range) { return for_each_resident_part(range, give_part); });
 }
 
-bool GuestMemory::give_pages(GuestAddress first, std::uint64_t pages, WritableMemory& process) {
-    return process.write(first, {host(first), pages * page_bytes});
-}
-
 bool GuestMemory::give_all(WritableMemory& process) {
     bool all = true;
     for (const auto& [number, chunk] : chunks_)
         for_each_run(
             static_cast<std::uint32_t>(chunk.dirty & chunk.resident & ~chunk.real),
             [&, base = GuestAddress{number * chunk_bytes}](unsigned first, unsigned count) {
-                all &= give_pages(base + first * page_bytes, count, process);
+                const auto start = base + first * page_bytes;
+                all &= process.write(start, {host(start), count * page_bytes});
             });
     if (all) clean_pages();
     return all;

@@ -298,7 +298,7 @@ class Translator {
     BlockTables& tables_;
     VdsoEntries vdso_;
     Nondeterminism nondeterminism_ = Nondeterminism::native;
-    // What one_nondeterministic() has made.
+    // The code that one_nondeterministic() has made.
     std::map<std::pair<TraceLevel, GuestAddress>, const std::uint8_t*> executed_natively_;
     std::unordered_map<GuestAddress, std::uint32_t> by_start_[trace_levels];
     std::vector<Block> blocks_;  // in the order of their code

@@ -17,8 +17,7 @@
 
 namespace shadowprof {
 
-// What a handler of system calls needs to have them made by a process that is the guest's kernel
-// side.
+// The two memories and the supervisor, for a handler that has a process make the system calls.
 struct ProcessLinks {
     OutsideChannel& outside;
     GuestMemory& memory;      // with PageUse::tracked
@@ -26,7 +25,7 @@ struct ProcessLinks {
     // The mappings whose text the supervisor has put at the mailbox's start.
     std::function<Result<MemoryMap>(std::size_t bytes)> map_in_mailbox;
     std::function<void()> on_new_layout;  // to be called after GuestMemory::change_layout()
-    // What the guest's emulation took of processors before the run.
+    // The processor time that the guest's emulation has taken before this run.
     std::uint64_t earlier_processor_ns = 0;
 };
 

@@ -51,7 +51,7 @@ enum class MessageKind : std::uint32_t {
     rehearsed,     // RehearsedMessage
 };
 
-// What an exact run does with system calls, and with what it has written.
+// How an exact run treats system calls.
 enum class RunCalls : std::uint32_t {
     end_run,  // it ends at each call
     // The process behind the memory descriptor makes them: SampleSyscalls::forward(). At the run's

@@ -1,4 +1,4 @@
-// What a worker and its supervisor say about a system call that a real process makes.
+// The question of a worker that has come to a system call, and the supervisor's answer.
 #pragma once
 
 #include <cstdint>

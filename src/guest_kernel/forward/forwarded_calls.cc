@@ -69,8 +69,7 @@ std::int64_t ForwardedCalls::processor_ns() const {
 }
 
 bool ForwardedCalls::wants_trace(const CpuState& cpu) const {
-    const auto* facts = find_syscall_facts(static_cast<std::uint32_t>(cpu[Gpr::rax]));
-    return facts && (facts->memory.layout || !facts->memory.is_known);
+    return may_change_layout(static_cast<std::uint32_t>(cpu[Gpr::rax]));
 }
 
 std::optional<SampleEnd> ForwardedCalls::on_syscall(GuestThreads& threads, GuestSpace&,

@@ -418,7 +418,7 @@ Result<Passage> ForwardedRun::pass_end(const SampleOutcome& outcome) {
         case SampleEnd::fault:
             return pass_fault(outcome);
         case SampleEnd::unsupported_instruction:
-            return pass_instruction(outcome);
+            return pass_instruction();
         default:
             return Passage{.blocked = fmt::format("the emulation ended at {:#x} by {}",
                                                   outcome.cpu.rip.value, name(outcome.result.end))};
@@ -430,7 +430,7 @@ Result<Passage> ForwardedRun::pass_end(const SampleOutcome& outcome) {
 Result<Passage> ForwardedRun::pass_fault(const SampleOutcome& outcome) {
     const auto* mapping = map_.find(outcome.result.fault_address);
     const bool is_clock = mapping && mapping->name.starts_with("[vvar");
-    if (is_clock || (mapping && outcome.result.signal == SIGBUS)) return pass_instruction(outcome);
+    if (is_clock || (mapping && outcome.result.signal == SIGBUS)) return pass_instruction();
     ++stats_.intervals;
     ++stats_.boundaries["a fault"];
     TRY_ASSIGN(const bool there, native_.run_to({.kind = NativeRun::Stop::Kind::fault,
@@ -442,7 +442,7 @@ Result<Passage> ForwardedRun::pass_fault(const SampleOutcome& outcome) {
     return native_.pass_whatever();
 }
 
-Result<Passage> ForwardedRun::pass_instruction(const SampleOutcome&) {
+Result<Passage> ForwardedRun::pass_instruction() {
     ++stats_.intervals;
     ++stats_.native_instructions;
     ++stats_.boundaries["an instruction"];

@@ -85,7 +85,7 @@ class ForwardedRun {
     Result<bool> end_stretch(const SampleOutcome& outcome);
     Result<Passage> pass_end(const SampleOutcome& outcome);
     Result<Passage> pass_fault(const SampleOutcome& outcome);
-    Result<Passage> pass_instruction(const SampleOutcome& outcome);
+    Result<Passage> pass_instruction();
     Result<Passage> pass_to_next_call(std::string why);
     Result<bool> prepare_next(Passage passage);
     Result<void> replace_worker();

@@ -22,11 +22,6 @@ PassedSyscall entered_call(const user_regs_struct& r) {
     return {r.orig_rax, {r.rdi, r.rsi, r.rdx, r.r10, r.r8, r.r9}, 0};
 }
 
-bool may_change_layout(const PassedSyscall& call) {
-    const auto* facts = find_syscall_facts(call.number);
-    return facts && (facts->memory.layout || !facts->memory.is_known);
-}
-
 std::optional<std::vector<MemoryBytes>> needed_memory(const PassedSyscall& call,
                                                       MemoryReader& memory) {
     const auto* facts = find_syscall_facts(call.number);

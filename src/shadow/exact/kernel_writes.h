@@ -36,7 +36,4 @@ std::optional<std::vector<MemoryBytes>> needed_memory(const PassedSyscall& call,
 KernelWrites writes_of(const PassedSyscall& call,
                        const std::optional<std::vector<MemoryBytes>>& needed, MemoryReader& memory);
 
-// Whether the mappings may be others behind the call.
-bool may_change_layout(const PassedSyscall& call);
-
 }  // namespace shadowprof

@@ -122,10 +122,10 @@ TEST_CASE("what is moved is looked for anew in both places") {
 TEST_CASE("calls after which the mappings may be others") {
     for (const auto number :
          {__NR_mmap, __NR_munmap, __NR_brk, __NR_mprotect, __NR_mremap, __NR_shmat})
-        CHECK(may_change_layout({static_cast<std::uint64_t>(number), {}, 0}));
+        CHECK(may_change_layout(static_cast<std::uint64_t>(number)));
     for (const auto number : {__NR_read, __NR_write, __NR_fork})
-        CHECK_FALSE(may_change_layout({static_cast<std::uint64_t>(number), {}, 0}));
-    CHECK_FALSE(may_change_layout({~std::uint64_t{0}, {}, 0}));
+        CHECK_FALSE(may_change_layout(static_cast<std::uint64_t>(number)));
+    CHECK_FALSE(may_change_layout(~std::uint64_t{0}));
 }
 
 TEST_CASE("sizes that do not fit end at the highest address") {

@@ -337,7 +337,7 @@ Result<Passage> NativeRun::pass_syscall(const CallManner& manner) {
                              passage.writes.ranges.end());
         passage.writes = std::move(writes);
     } else {
-        passage.writes.layout = may_change_layout(call);
+        passage.writes.layout = may_change_layout(call.number);
     }
     passage.jumped |= call.number == SYS_rt_sigreturn;
     if (passage.executed) {
