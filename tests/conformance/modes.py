@@ -28,10 +28,13 @@ NAMES = ("native", *PROFILED, "verify", "attached")
 
 OURS = re.compile(r"shadowprof: ")
 ENDED_EARLY = re.compile(r"shadowprof: verify: not verified to the end: (.*)")
-# By design: a program is followed no further once it has threads, or the emulator cannot have what
-# it shares with others (the last three are of exact mode alone).
+# By design: a program is followed no further by verify once it has threads, and by exact mode when
+# the emulator cannot have what it shares with others, or cannot see to its threads.
 MAY_END_EARLY = (
     "it started a second thread",
+    "a program of several threads executes another",
+    "it sees to its own page faults",
+    "it waits for several futexes at once",
     "it maps memory that others may write to, and whose file cannot be opened here",
     "a child of it goes on in the same memory",
     "it set a timer of processor time",

@@ -203,15 +203,52 @@ class Exact(TestCase):
         self.assertEqual(done.code, -signal.SIGINT)
         self.assertGreater(self.read_profile()["sampling"]["instructions"], 1_000_000)
 
-    def test_second_thread_ends_what_is_covered(self):
-        done = self.shadowprof("run", "--mode=exact", "-o", self.profile_path, "--",
-                               victim("checksum"), "2", "20", "1")
-        self.assertEqual(done.code, 0, done.stderr)
-        self.assertIn(b"unharmed", done.stdout)
-        self.assertIn("not covered: it started a second thread", done.stderr)
-        profile = self.read_profile()
-        self.assertIn("second thread", profile["sampling"]["exact"]["stopped_early"])
-        self.assertIsNone(profile["sampling"]["target_instructions"])
+    def test_threads_are_covered(self):
+        """Every thread's edges count, and the profile says what each has executed."""
+        seen = self.covered(victim("threads"), "3", "5", module=victim("threads"))
+        steps = {"thread_odd": 1 * 5, "thread_even": 2 * 5, "thread_short": 5}
+        pairs = {}
+        for call in seen["calls"]:
+            callee = seen.name(call["callee"])
+            pairs[callee] = pairs.get(callee, 0) + call["count"]
+        for function, count in steps.items():
+            with self.subTest(function=function):
+                self.assertEqual(pairs.get(function, 0), count)
+        threads = seen["threads"]
+        # The first one, three workers, and one that lives for a moment in each round.
+        self.assertEqual(len(threads), 1 + 3 + 5)
+        self.assertEqual(sum(thread["instructions"] for thread in threads),
+                         seen["sampling"]["instructions"])
+        self.assertEqual(len({thread["tid"] for thread in threads}), len(threads))
+        self.assertEqual({thread["pid"] for thread in threads}, {min(t["tid"] for t in threads)})
+
+    def test_counts_of_threads_repeat(self):
+        """Those of threads that meet by locks and by memory alone; and another seed may give
+        another order."""
+        for way in ("locks", "spinning", "pipes"):
+            with self.subTest(way=way):
+                runs = [self.covered(victim("meeting"), way) for _ in range(4)]
+                counts = {run["sampling"]["instructions"] for run in runs}
+                if way != "pipes":
+                    self.assertEqual(len(counts), 1, counts)
+        other = self.covered(victim("meeting"), "spinning", options=("--seed=77",))
+        self.assertNotIn(other["sampling"]["instructions"], counts)
+
+    def test_threads_that_end_in_any_order(self):
+        """The first thread ends before the others, and one is ended by a signal's handler."""
+        for way in ("first_ends", "signalled", "exits"):
+            with self.subTest(way=way):
+                plain = self.run_command([victim("meeting"), way])
+                done, profile, exact = self.exact(victim("meeting"), way)
+                self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout), done.stderr)
+                self.assertEqual(exact["diverged"], 0)
+                self.assertIsNone(exact["stopped_early"])
+
+    def test_program_of_several_threads_that_executes_another_goes_on(self):
+        done, profile, exact = self.exact(victim("meeting"), "executes")
+        self.assertEqual((done.code, done.stdout), (0, b"ok\n"), done.stderr)
+        self.assertIn("executes another", exact["stopped_early"])
+        self.assertIn("not covered: a program of several threads", done.stderr + str(profile["notes"]))
 
     def test_system_calls_have_their_effects(self):
         for name in ("plain", "exact"):

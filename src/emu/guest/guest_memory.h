@@ -138,6 +138,9 @@ class GuestMemory final : public GuestSpace {
     bool give_all(WritableMemory& process);
     // The same for the stack, which the process may have to make larger.
     bool give_stack(WritableMemory& process);
+    // From now on the kernel may write to these ranges of the process at any time, so that nothing
+    // is brought there. They replace those of the last call.
+    void leave_to_kernel(std::vector<MemoryRange> ranges);
     // Takes what the process has in these ranges. Bytes that it cannot show stay as they are.
     void take(std::span<const MemoryRange> ranges, MemoryReader& process);
     // Drops every page, also those written to, and the mappings.
@@ -250,6 +253,7 @@ class GuestMemory final : public GuestSpace {
     void clean_pages();
     template <typename Visit>
     bool for_each_resident_part(const MemoryRange& range, Visit visit);
+    bool give_part(GuestAddress start, GuestAddress end, WritableMemory& process) const;
     void take_page(Chunk& chunk, GuestAddress start, GuestAddress end, MemoryReader& process);
     void reread(GuestAddress page, std::span<const MemoryRange> changed);
     void compare_rest(GuestAddress page, std::span<const MemoryRange> changed,
@@ -276,7 +280,8 @@ class GuestMemory final : public GuestSpace {
     std::uint64_t stack_limit_bytes_ = usual_stack_limit_bytes;
     std::unordered_map<std::uint64_t, Chunk> chunks_;  // by address / chunk_bytes
     std::map<std::pair<std::uint64_t, std::uint64_t>, UniqueFd> shared_files_;  // by device, inode
-    PageRanges fresh_;  // mapped in this sample: zero when first touched
+    std::vector<MemoryRange> kernels_;  // see leave_to_kernel(); by address
+    PageRanges fresh_;                  // mapped in this sample: zero when first touched
     // Pages with code of files that are also mapped elsewhere, where they may be writable.
     std::set<GuestAddress> aliased_code_;
     GuestMemoryCounters counters_;

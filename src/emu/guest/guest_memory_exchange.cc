@@ -36,13 +36,33 @@ bool GuestMemory::for_each_resident_part(const MemoryRange& range, Visit visit) 
     return true;
 }
 
-bool GuestMemory::give(std::span<const MemoryRange> ranges, WritableMemory& process) {
-    const auto give_part = [&](Chunk& chunk, GuestAddress start, GuestAddress end) {
-        return !(chunk.dirty & ~chunk.real & page_bit(start)) ||
-               process.write(start, {host(start), end - start});
+void GuestMemory::leave_to_kernel(std::vector<MemoryRange> ranges) {
+    kernels_ = std::move(ranges);
+    std::ranges::sort(kernels_, {}, &MemoryRange::start);
+}
+
+// Brings a part that is resident, except for what the kernel may be writing to.
+bool GuestMemory::give_part(GuestAddress start, GuestAddress end, WritableMemory& process) const {
+    const auto give = [&](GuestAddress from, GuestAddress to) {
+        return to <= from || process.write(from, {host(from), to - from});
     };
-    return std::ranges::all_of(
-        ranges, [&](const MemoryRange& range) { return for_each_resident_part(range, give_part); });
+    bool all = true;
+    for (const auto& range : kernels_) {
+        if (range.end <= start) continue;
+        if (range.start >= end) break;
+        all &= give(start, range.start);
+        start = std::max(start, range.end);
+    }
+    return all && give(start, end);
+}
+
+bool GuestMemory::give(std::span<const MemoryRange> ranges, WritableMemory& process) {
+    const auto give_dirty = [&](Chunk& chunk, GuestAddress start, GuestAddress end) {
+        return !(chunk.dirty & ~chunk.real & page_bit(start)) || give_part(start, end, process);
+    };
+    return std::ranges::all_of(ranges, [&](const MemoryRange& range) {
+        return for_each_resident_part(range, give_dirty);
+    });
 }
 
 bool GuestMemory::give_all(WritableMemory& process) {
@@ -52,7 +72,7 @@ bool GuestMemory::give_all(WritableMemory& process) {
             static_cast<std::uint32_t>(chunk.dirty & chunk.resident & ~chunk.real),
             [&, base = GuestAddress{number * chunk_bytes}](unsigned first, unsigned count) {
                 const auto start = base + first * page_bytes;
-                all &= process.write(start, {host(start), count * page_bytes});
+                all &= give_part(start, start + count * page_bytes, process);
             });
     if (all) clean_pages();
     return all;

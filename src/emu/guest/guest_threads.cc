@@ -1,6 +1,8 @@
 #include "emu/guest/guest_threads.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace shadowprof {
 namespace {
@@ -11,21 +13,33 @@ constexpr std::uint64_t shortest_mean_turn = 1000;
 
 }  // namespace
 
-std::optional<GuestThreads::Index> GuestThreads::add(const CpuState& cpu, bool runs, Pace pace) {
-    if (threads_.size() == max_threads) return std::nullopt;
-    const auto progress = threads_.empty() ? 0 : threads_[current_].progress;
-    threads_.push_back({.cpu = cpu,
-                        .state = runs ? State::runs : State::waits,
+std::optional<GuestThreads::Index> GuestThreads::add(const CpuState& cpu, State state, Pace pace) {
+    const Thread thread{.cpu = cpu,
+                        .state = State::stopped,
                         .pace = std::clamp(pace, fastest_pace, slowest_pace),
-                        .progress = progress});
-    running_ += runs;
-    return static_cast<Index>(threads_.size() - 1);
+                        .progress = threads_.empty() ? 0 : threads_[current_].progress};
+    auto place =
+        lasting_ ? std::ranges::find(threads_, State::stopped, &Thread::state) : threads_.end();
+    if (place == threads_.end()) {
+        if (threads_.size() == max_threads) return std::nullopt;
+        threads_.push_back(thread);
+        place = std::prev(threads_.end());
+        // Alone, the current thread has executed a number that is not known exactly.
+        if (threads_.size() == 2 && is_in_turn_) begin_turn(mean_turn_);
+    } else {
+        *place = thread;
+    }
+    const auto index = static_cast<Index>(place - threads_.begin());
+    set_state(index, state);
+    return index;
 }
 
 void GuestThreads::set_state(Index index, State state) {
     auto& thread = threads_[index];
     running_ += state == State::runs;
     running_ -= thread.state == State::runs;
+    in_call_ += state == State::in_call;
+    in_call_ -= thread.state == State::in_call;
     thread.state = state;
 }
 
@@ -35,7 +49,7 @@ void GuestThreads::stop(SampleEnd why) {
 }
 
 void GuestThreads::wake(Index index, std::int64_t result) {
-    if (!waits(index)) return;
+    if (state(index) != State::waits && state(index) != State::in_call) return;
     set_state(index, State::runs);
     threads_[index].progress = std::max(threads_[index].progress, threads_[current_].progress);
     threads_[index].cpu[Gpr::rax] = static_cast<std::uint64_t>(result);
@@ -49,6 +63,8 @@ void GuestThreads::begin(const Run& run) {
     lead_ = run.lead;
     others_are_due_ = false;
     of_lead_ = {};
+    if (run.lasting_threads && std::exchange(lasting_, true)) return;
+    lasting_ = run.lasting_threads;
     random_.seed(static_cast<std::minstd_rand::result_type>(run.seed));
     for (auto& thread : threads_) thread.progress = 0;
 }
@@ -96,15 +112,21 @@ std::optional<GuestThreads::Index> GuestThreads::min_far() const {
 bool GuestThreads::next() {
     if (is_time_over()) return false;
     if (lead_ == Lead::first && threads_[0].state == State::stopped) return false;
+    if (is_in_turn_ && !yielded_ && !is_turn_over()) return true;
+    is_in_turn_ = false;
     const auto best = is_first_due() ? std::optional(Index{0}) : min_far();
     yielded_ = false;
     if (!best) return false;
     current_ = *best;
     others_are_due_ = current_ == 0;
-    const auto mean = is_beside_first() ? mean_turn_ / turns_of_others : mean_turn_;
-    // Half to one and a half times the mean, so that threads do not fall in step.
-    turn_left_ = mean / 2 + random_() % (mean + 1);
+    begin_turn(is_beside_first() ? mean_turn_ / turns_of_others : mean_turn_);
+    is_in_turn_ = lasting_;
     return true;
+}
+
+// Half to one and a half times the mean, so that threads do not fall in step.
+void GuestThreads::begin_turn(std::uint64_t mean) {
+    turn_left_ = mean / 2 + random_() % (mean + 1);
 }
 
 void GuestThreads::ran(std::uint64_t instructions) {
@@ -120,7 +142,7 @@ void GuestThreads::ran(std::uint64_t instructions) {
 
 std::uint64_t GuestThreads::turn_left() const {
     const auto until_end = (duration_ - std::min(duration_, time())) * parallel();
-    auto left = has_others() ? std::min(turn_left_, until_end) : until_end;
+    auto left = is_awaited() ? std::min(turn_left_, until_end) : until_end;
     if (is_beside_first()) left = turn_left_;
     const auto pace = threads_[current_].pace;
     if (pace == usual_pace) return left;
@@ -130,7 +152,7 @@ std::uint64_t GuestThreads::turn_left() const {
 bool GuestThreads::is_turn_over() const {
     if (threads_[current_].state != State::runs || is_time_over()) return true;
     // A short rest of a turn is not worth another entry into translated code.
-    return has_others() && turn_left_ < mean_turn_ / 64;
+    return is_awaited() && turn_left_ < mean_turn_ / 64;
 }
 
 SampleEnd GuestThreads::end() const {

@@ -26,17 +26,33 @@ class GuestThreads {
     static constexpr Pace usual_pace = 1024;
     static constexpr Pace slowest_pace = 64 * usual_pace, fastest_pace = usual_pace / 64;
 
+    enum class State : std::uint32_t {
+        runs,
+        waits,    // for wake()
+        in_call,  // the same: the kernel makes a call of it, which ends at any time
+        stopped,  // executes nothing more
+    };
+
     GuestThreads() = default;
     // A guest of one thread.
     explicit GuestThreads(const CpuState& cpu, Pace pace = usual_pace) { add(cpu, true, pace); }
 
     // Adds a thread that runs, with the current thread's progress, or that waits for wake().
     // Nothing if there are max_threads already. References to the registers of other threads stay
-    // valid.
-    std::optional<Index> add(const CpuState& cpu, bool runs, Pace pace);
+    // valid. If threads last, the new one takes the place of one that has stopped.
+    std::optional<Index> add(const CpuState& cpu, State state, Pace pace);
+    std::optional<Index> add(const CpuState& cpu, bool runs, Pace pace) {
+        return add(cpu, runs ? State::runs : State::waits, pace);
+    }
     // Adds a child of the current thread, with the same pace.
     std::optional<Index> add(const CpuState& cpu, bool runs) {
         return add(cpu, runs, threads_.empty() ? usual_pace : threads_[current_].pace);
+    }
+
+    // Gives a thread other registers and another state.
+    void put(Index index, const CpuState& cpu, State state) {
+        threads_[index].cpu = cpu;
+        set_state(index, state);
     }
 
     std::size_t size() const { return threads_.size(); }
@@ -44,8 +60,15 @@ class GuestThreads {
     Index current() const { return current_; }
     CpuState& cpu() { return threads_[current_].cpu; }
     CpuState& cpu(Index index) { return threads_[index].cpu; }
-    bool waits(Index index) const { return threads_[index].state == State::waits; }
+    Pace pace(Index index) const { return threads_[index].pace; }
+    State state(Index index) const { return threads_[index].state; }
+    bool waits(Index index) const { return state(index) == State::waits; }
     bool has_others() const { return running_ > (threads_[current_].state == State::runs); }
+    bool runs_any() const { return running_ != 0; }
+    // Whether turns end although no other thread runs, as some thread waits for a time.
+    void await_time(bool awaits) { awaits_time_ = awaits; }
+    // Whether a call that the kernel makes may end at any time.
+    bool has_calls() const { return in_call_ != 0; }
 
     // For system calls: ends the current thread's turn behind the call.
     void yield() {
@@ -54,6 +77,8 @@ class GuestThreads {
     }
     // The current thread executes nothing more until wake() is called for it.
     void wait() { set_state(current_, State::waits); }
+    // The same, until the kernel has made the current thread's call.
+    void enter_call() { set_state(current_, State::in_call); }
     // The current thread executes nothing more. `why` is SampleEnd::exit, or the reason why it
     // cannot go on.
     void stop(SampleEnd why);
@@ -77,6 +102,10 @@ class GuestThreads {
         std::uint64_t seed = 0;
         Lead lead = Lead::all;
         std::uint64_t mean_turn = mean_turn_instructions;
+        // The threads outlive the run: they go on in the next one with lasting threads where they
+        // were, in the midst of a turn. Needs Lead::all, one processor, and threads of the usual
+        // pace.
+        bool lasting_threads = false;
     };
 
     // Called by the emulator only.
@@ -86,6 +115,8 @@ class GuestThreads {
     bool next();
     // Notes that the current thread has executed so many instructions.
     void ran(std::uint64_t instructions);
+    // Whether turns end by what ran() is told although time does not end the run.
+    bool counts_turns() const { return lasting_ && threads_.size() > 1; }
     // How many instructions the current thread may execute until other threads are due or the run
     // ends.
     std::uint64_t turn_left() const;
@@ -109,7 +140,6 @@ class GuestThreads {
     // spin lock.
     static constexpr std::uint64_t turns_of_others = 4;
 
-    enum class State : std::uint8_t { runs, waits, stopped };
     struct Thread {
         CpuState cpu;
         State state = State::runs;
@@ -118,6 +148,8 @@ class GuestThreads {
     };
 
     void set_state(Index index, State state);
+    void begin_turn(std::uint64_t mean);
+    bool is_awaited() const { return has_others() || has_calls() || awaits_time_; }
     // How many threads execute at the same time.
     std::uint64_t parallel() const;
     // Whether the current thread executes during the first one's time, which counts already.
@@ -132,6 +164,10 @@ class GuestThreads {
     std::deque<Thread> threads_;  // a deque, as threads must not move when one is added
     Index current_ = 0;
     std::size_t running_ = 0;
+    std::size_t in_call_ = 0;
+    bool lasting_ = false;
+    bool awaits_time_ = false;
+    bool is_in_turn_ = false;  // if threads last: the turn of `current_` is not over
     std::uint64_t processors_ = 1;
     std::uint64_t duration_ = 0;   // in usual instructions of one processor
     std::uint64_t time_ = 0;       // in the same unit times `processors_`, so that it is exact

@@ -195,6 +195,63 @@ TEST_CASE("who yields lets others go first") {
     }
 }
 
+TEST_CASE("lasting threads go on in the midst of a turn") {
+    const auto turns_of = [](bool interrupted) {
+        auto threads = some_threads(3);
+        const GuestThreads::Run limits{
+            .instructions = 1 << 30, .seed = 7, .mean_turn = 10'000, .lasting_threads = true};
+        threads.begin(limits);
+        std::vector<std::pair<Index, std::uint64_t>> turns;
+        while (turns.size() < 20 && threads.next()) {
+            if (turns.empty() || turns.back().first != threads.current())
+                turns.emplace_back(threads.current(), 0);
+            CHECK(threads.counts_turns());
+            threads.ran(777);
+            turns.back().second += 777;
+            if (interrupted) threads.begin(limits);
+        }
+        return turns;
+    };
+    const auto turns = turns_of(false);
+    CHECK(turns.size() == 20);
+    for (const auto& [thread, instructions] : turns) CHECK(instructions <= 16'000);
+    CHECK(turns_of(true) == turns);
+}
+
+TEST_CASE("a lasting thread takes the place of one that has ended") {
+    auto threads = some_threads(2);
+    threads.begin({.instructions = 1 << 30, .lasting_threads = true});
+    REQUIRE(threads.next());
+    const auto ended = threads.current();
+    threads.stop(SampleEnd::exit);
+    REQUIRE(threads.next());
+    CHECK(threads.add({}, true) == ended);
+    CHECK(threads.add({}, true) == 2);
+    CHECK(threads.size() == 3);
+}
+
+TEST_CASE("turns of lasting threads end while the kernel makes a call") {
+    auto threads = some_threads(2);
+    threads.begin(
+        {.instructions = 1 << 30, .seed = 1, .mean_turn = 10'000, .lasting_threads = true});
+    REQUIRE(threads.next());
+    const auto caller = threads.current();
+    threads.enter_call();
+    CHECK(threads.has_calls());
+    REQUIRE(threads.next());
+    CHECK(threads.turn_left() <= 15'000);
+    threads.ran(threads.turn_left());
+    CHECK(threads.is_turn_over());
+    threads.wake(caller, 5);
+    CHECK_FALSE(threads.has_calls());
+    CHECK(threads.cpu(caller)[Gpr::rax] == 5);
+    threads.stop(SampleEnd::exit);
+    REQUIRE(threads.next());
+    CHECK(threads.current() == caller);
+    threads.wait();
+    CHECK_FALSE(threads.runs_any());
+}
+
 TEST_CASE("there is an end to threads") {
     auto threads = some_threads(GuestThreads::max_threads);
     CHECK(threads.size() == GuestThreads::max_threads);
@@ -228,6 +285,35 @@ TEST_CASE("an emulator runs threads in turns over one memory, their traces apart
         CHECK(count + 100'000 > instructions.at(threads.current()));
         CHECK(count < instructions.at(threads.current()) + 100'000);
     }
+}
+
+TEST_CASE("emulators switch lasting threads at the same instructions") {
+    alignas(16) static std::byte stacks[2][4096];
+    const auto order_of = [&](std::uint64_t seed) {
+        TestGuest guest;
+        guest.call(reinterpret_cast<const void*>(test_counter), 1);
+        GuestThreads threads;
+        for (auto& stack : stacks) {
+            CpuState cpu = guest.cpu;
+            cpu.rip = {reinterpret_cast<std::uint64_t>(test_counter)};
+            cpu[Gpr::rdi] = 300'000;
+            auto* const top = stack + sizeof stack - 8;
+            std::memcpy(top, &TestGuest::return_address, sizeof TestGuest::return_address);
+            cpu[Gpr::rsp] = reinterpret_cast<std::uint64_t>(top);
+            threads.add(cpu, true);
+        }
+        PartsSink sink;
+        guest.limits = {.instructions = RunLimits::unlimited,
+                        .mean_turn = 20'000,
+                        .lasting_threads = true,
+                        .seed = seed};
+        REQUIRE(TestGuest::returned(guest.run(threads, sink)));
+        return std::pair(sink.order, sink.words_of);
+    };
+    const auto order = order_of(1);
+    CHECK(order.first.size() > 20);
+    CHECK(order_of(1) == order);
+    CHECK(order_of(2) != order);
 }
 
 TEST_CASE("a thread that a system call stops leaves the others running") {

@@ -29,6 +29,16 @@ class SyscallHandler {
     virtual std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
                                                 std::uint64_t elapsed_ns) = 0;
 
+    // Called before each turn of a run with lasting threads. May wake threads, and waits for
+    // something that wakes one if none runs. Returns why the run ends.
+    virtual std::optional<SampleEnd> before_turn(GuestThreads&, GuestSpace&) {
+        return std::nullopt;
+    }
+
+    // Called between two runs with the same threads: something else than this handler has given the
+    // thread its registers, and this state. If it waited, it does not any more.
+    virtual void on_moved(GuestThreads::Index, GuestThreads::State) {}
+
     // Called when the current thread has called a function of the vDSO (System V ABI). Sets rax and
     // memory; the emulator does the return.
     virtual std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,

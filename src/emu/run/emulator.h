@@ -90,8 +90,9 @@ class Emulator {
     // Says that the guest's mappings were changed in a run by GuestMemory::change_layout().
     void on_new_layout() { begin_translator(false); }
     // Runs the threads from their registers, and leaves their final state there. A reason that
-    // stops one thread (stops_one_thread()) ends the run when all threads have stopped. `stepper`
-    // may be null: then instructions that cannot be translated are such a reason.
+    // stops one thread (stops_one_thread()) ends the run when all threads have stopped; if
+    // threads last, at once. `stepper` may be null: then instructions that cannot be translated are
+    // such a reason.
     RunResult run(GuestThreads& threads, const RunLimits& limits, SyscallHandler& syscalls,
                   TraceSink& sink, Stepper* stepper = nullptr);
     // Runs a guest of one thread.
@@ -149,6 +150,11 @@ class Emulator {
     static void on_signal(void* self, int signal, void* info, void* ucontext);
     void handle_signal(int signal, const siginfo_t& info, ucontext_t& context);
     void begin_translator(bool same_files);
+    // Lets turns be the same whatever runs came before: their lengths depend on superblocks.
+    void forget_history() {
+        translator_.clear();
+        superblocks_.forget();
+    }
     void leave_by_fault(const FaultInfo& fault, ucontext_t& context);
 
     BlockTables& tables_;

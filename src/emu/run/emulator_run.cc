@@ -24,6 +24,9 @@ constexpr std::size_t xsave_header_offset = 512;
 // A run ends after more visits than this with agreeing telling registers but another state.
 constexpr std::uint32_t max_misses = 400'000;
 
+// More than any turn has.
+constexpr std::uint64_t most_counted = 1 << 30;
+
 // How fast the guest's time passes in a sample.
 constexpr std::uint64_t instructions_per_ns = 3;
 
@@ -91,7 +94,8 @@ RunResult Emulator::Run::execute() {
                     .processors = limits_.processors,
                     .seed = limits_.seed,
                     .lead = limits_.first_leads ? first : all,
-                    .mean_turn = limits_.mean_turn});
+                    .mean_turn = limits_.mean_turn,
+                    .lasting_threads = limits_.lasting_threads});
     {
         SignalScope signals(*e_.cache_);
         while (begin_turn()) {
@@ -110,6 +114,8 @@ RunResult Emulator::Run::execute() {
 }
 
 bool Emulator::Run::begin_turn() {
+    if (end_) return false;
+    if (limits_.lasting_threads) end_ = syscalls_.before_turn(threads_, e_.memory_);
     if (end_ || !threads_.next()) return false;
     turn_over_ = false;
     pc_ = cpu().rip;
@@ -126,7 +132,7 @@ bool Emulator::Run::begin_turn() {
 void Emulator::Run::end_turn() {
     submit_trace();
     store_state();
-    if (!end_ || !stops_one_thread(*end_)) return;
+    if (!end_ || limits_.lasting_threads || !stops_one_thread(*end_)) return;
     ++result_.stopped_threads;
     threads_.stop(*end_);
     end_.reset();
@@ -181,7 +187,9 @@ void Emulator::Run::enter_entry(const std::uint8_t* entry, GuestAddress pc) {
 void Emulator::Run::new_buffer() {
     e_.buffer_ = sink_.acquire();
     if (!e_.buffer_.base) return end(SampleEnd::stopped);
-    start_ = e_.buffer_.base + pacer_.next_words(e_.buffer_.words(), threads_.turn_left());
+    auto words = pacer_.next_words(e_.buffer_.words(), threads_.turn_left());
+    if (threads_.counts_turns()) words = std::min(words, words_of_turn());
+    start_ = e_.buffer_.base + words;
     context_.trace_cursor = reinterpret_cast<std::uint64_t>(start_);
 }
 
@@ -191,12 +199,31 @@ void Emulator::Run::submit_trace() {
     const std::span<const std::uint64_t> words(cursor, start_);
     const auto before = pacer_.instructions();
     pacer_.account(words);
-    threads_.ran(pacer_.instructions() - before);
+    if (threads_.counts_turns())
+        count_turn(words);
+    else
+        threads_.ran(pacer_.instructions() - before);
     if (pacer_.level() != TraceLevel::none && limits_.blocks == 0 && !e_.watcher_ &&
         e_.superblocks_.observe(pacer_.level(), words, limits_.defers_superblocks))
         pacer_.expect_longer_records();
     sink_.submit(words, threads_.current());
     start_ = nullptr;
+}
+
+// How many words of the trace the rest of the turn is likely to need.
+std::size_t Emulator::Run::words_of_turn() const {
+    // Enough for any record, and few beside a turn.
+    const std::size_t least = pacer_.level() == TraceLevel::blocks ? 16 : 1024;
+    const auto left = static_cast<double>(std::min(threads_.turn_left(), most_counted));
+    return std::max(least, static_cast<std::size_t>(left * words_per_instruction_));
+}
+
+void Emulator::Run::count_turn(std::span<const std::uint64_t> words) {
+    const auto instructions = pacer_.estimate(words);
+    threads_.ran(instructions);
+    if (instructions != 0)
+        words_per_instruction_ =
+            static_cast<double>(words.size()) / static_cast<double>(instructions);
 }
 
 // Derived from estimates that are sometimes corrected; the time never goes backwards.
@@ -260,20 +287,22 @@ void Emulator::Run::on_syscall() {
     const bool has_room = note_system_call(e_.tables_[context_.exit_info].last);
     const auto elapsed = elapsed_ns();
     const bool goes_out = syscalls_.wants_trace(cpu());
-    if (goes_out) {
-        submit_trace();
-        sink_.flush();
-    }
+    // The handler may compare how far threads have come.
+    const bool submits = goes_out || threads_.counts_turns();
+    if (submits) submit_trace();
+    if (goes_out) sink_.flush();
+    const bool was_alone = threads_.size() == 1;
     const auto reason = syscalls_.on_syscall(threads_, e_.memory_, elapsed);
+    if (was_alone && threads_.counts_turns()) e_.forget_history();
     load_state();
     pc_ = cpu().rip;
     if (reason) return end(*reason);
-    if (!has_room || goes_out) {
+    if (!has_room || submits) {
         submit_trace();
         if (pacer_.finished()) return end(SampleEnd::size);
-        new_buffer();
     }
     turn_over_ = threads_.is_turn_over();
+    if (!is_over() && !start_) new_buffer();
     if (!is_over()) enter_at(pc_);
 }
 

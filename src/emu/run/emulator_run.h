@@ -42,6 +42,8 @@ class Emulator::Run {
     void enter_entry(const std::uint8_t* entry, GuestAddress pc);
     void new_buffer();
     void submit_trace();
+    std::size_t words_of_turn() const;
+    void count_turn(std::span<const std::uint64_t> words);
     std::uint64_t elapsed_ns();
 
     void on_exit();
@@ -77,7 +79,8 @@ class Emulator::Run {
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     std::uint32_t misses_ = 0;  // visits with agreeing telling registers but another state
     bool turn_over_ = false;
-    std::optional<SampleEnd> end_;  // for the current thread or for all
+    double words_per_instruction_ = 0.1;  // of the trace, if turns are counted
+    std::optional<SampleEnd> end_;        // for the current thread or for all
 };
 
 }  // namespace shadowprof

@@ -25,6 +25,7 @@ struct RunLimits {
     // GuestThreads::Lead::first: the run ends when the first thread has executed that many.
     bool first_leads = false;
     std::uint64_t mean_turn = GuestThreads::mean_turn_instructions;  // if there are several threads
+    bool lasting_threads = false;  // see GuestThreads::Run; no blocks may be limited
     // At TraceLevel::blocks: the run ends behind exactly so many blocks; 0: no limit.
     std::uint64_t blocks = 0;
     // The first instruction is a block of its own.
@@ -79,6 +80,9 @@ class TracePacer {
     std::uint64_t instructions() const { return instructions_; }
     // As instructions(), with `words` more at the current level.
     std::uint64_t instructions_with(std::uint64_t words) const;
+    // About how many instructions the trace stands for, which is of the current level. The same for
+    // the same words.
+    std::uint64_t estimate(std::span<const std::uint64_t> words) const;
     bool finished() const;
 
   private:
@@ -103,7 +107,6 @@ class TracePacer {
     std::uint64_t pause() const;
     std::uint64_t event_pause() const;
     void account_events(std::span<const std::uint64_t> words);
-    std::uint64_t estimate(std::span<const std::uint64_t> words) const;
     std::uint64_t estimate_events(std::span<const std::uint64_t> words) const;
     template <typename Of>
     std::uint64_t estimated_sum(std::span<const std::uint64_t> words, Of of) const;

@@ -27,6 +27,12 @@ class SuperblockFinder {
     // Looks at whole records of one level, newest first. Translated code must not be running. True
     // if there are new superblocks. If `defers`, they are left to make_deferred().
     bool observe(TraceLevel level, std::span<const std::uint64_t> words, bool defers = false);
+    // Forgets what was looked at.
+    void forget() {
+        heads_.clear();
+        deferred_.clear();
+        random_ = {};
+    }
     // Makes the deferred superblocks as long as `goes_on` returns true.
     void make_deferred(const std::function<bool()>& goes_on);
 

@@ -77,6 +77,9 @@ class PunctualSyscalls final : public SyscallHandler {
                                         std::uint64_t elapsed_ns) override {
         return in_time(handler_.on_syscall(threads, space, elapsed_ns));
     }
+    std::optional<SampleEnd> before_turn(GuestThreads& threads, GuestSpace& space) override {
+        return handler_.before_turn(threads, space);
+    }
     std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
                                      GuestSpace& space, std::uint64_t elapsed_ns) override {
         return in_time(handler_.on_vdso(function, threads, space, elapsed_ns));

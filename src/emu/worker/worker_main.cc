@@ -108,8 +108,10 @@ class Worker {
     bool take_awaited(const StartMessage& start);
     bool run_sample(WorkerSocket::Message& message);
     std::unique_ptr<PageSource> pages_of(const StartMessage& start, UniqueFd memory);
-    std::unique_ptr<SyscallHandler> handler_of(const StartMessage& start,
-                                               std::span<const std::byte> facts);
+    std::vector<GuestAddress> rseq_in_mailbox(const StartMessage& start);
+    bool take_threads(const StartMessage& start);
+    std::uint32_t leave_threads(GuestThreads& threads);
+    SyscallHandler* handler_of(const StartMessage& start, std::span<const std::byte> facts);
     std::optional<SampleEnd> begin(const StartMessage& start, WorkerSocket::Message& message);
     bool rehearse(const WorkerSocket::Message& message);
     RehearsedMessage rehearse(Held& held, std::uint64_t time_ns);
@@ -130,9 +132,14 @@ class Worker {
     std::unique_ptr<ProbeWatch> probes_, load_probes_;
     std::unique_ptr<Emulator> emulator_;
     DroppedTrace dropped_;
-    PageRecording recording_;             // for the last sample with a recording
-    std::unique_ptr<PageSource> pages_;   // for the current sample or the last exact run
-    DescriptorPages* process_ = nullptr;  // in exact runs: `pages_`
+    PageRecording recording_;              // for the last sample with a recording
+    std::unique_ptr<PageSource> pages_;    // for the current sample or the last exact run
+    DescriptorPages* process_ = nullptr;   // in exact runs: `pages_`
+    std::optional<GuestThreads> threads_;  // of the current run
+    std::unique_ptr<SyscallHandler> handler_;
+    // The same for runs with forwarded calls, which go on from one to the next.
+    std::optional<GuestThreads> forwarded_threads_;
+    std::unique_ptr<SyscallHandler> forwarded_;
     std::uint64_t emulation_ns_ = 0;
     std::vector<WorkerSocket::Message> files_;  // shared files, for the next run
     std::optional<AwaitedState> awaited_;       // for the current run
@@ -237,11 +244,51 @@ std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start
     const auto offset = threads_offset(start.maps_bytes);
     const auto mailbox = area_.reach_mailbox(offset + start.more_threads * sizeof(StartThread));
     if (!mailbox) return std::nullopt;
-    GuestThreads threads(start.cpu, start.pace);
+    GuestThreads threads;
+    threads.add(start.cpu, start.state, start.pace);
     const auto* more = reinterpret_cast<const StartThread*>(mailbox->data() + offset);
     for (const auto& thread : std::span(more, start.more_threads))
-        threads.add(thread.cpu, thread.runs != 0, thread.pace);
+        threads.add(thread.cpu, thread.state, thread.pace);
     return threads;
+}
+
+// By thread; needs threads_in_mailbox().
+std::vector<GuestAddress> Worker::rseq_in_mailbox(const StartMessage& start) {
+    std::vector<GuestAddress> all = {start.rseq};
+    const auto offset = threads_offset(start.maps_bytes);
+    const auto mailbox = area_.reach_mailbox(offset + start.more_threads * sizeof(StartThread));
+    const auto* more = reinterpret_cast<const StartThread*>(mailbox->data() + offset);
+    for (const auto& thread : std::span(more, start.more_threads)) all.push_back(thread.rseq);
+    return all;
+}
+
+// Where a run goes on with its threads; false if it cannot.
+bool Worker::take_threads(const StartMessage& start) {
+    const bool is_forwarded = start.calls == RunCalls::forwarded;
+    if (start.kind == RunKind::exact) {
+        forwarded_threads_.reset();
+        forwarded_.reset();
+    }
+    if (!is_forwarded || !forwarded_threads_) {
+        auto& threads = is_forwarded ? forwarded_threads_ : threads_;
+        threads = threads_in_mailbox(start);
+        return threads.has_value();
+    }
+    if (start.thread >= forwarded_threads_->size()) return false;
+    forwarded_threads_->put(start.thread, start.cpu, start.state);
+    return true;
+}
+
+// Puts the threads of a run that has ended into the mailbox, if there are several. Returns how many
+// are there.
+std::uint32_t Worker::leave_threads(GuestThreads& threads) {
+    if (threads.size() < 2) return 0;
+    const auto mailbox = area_.reach_mailbox(threads.size() * sizeof(StartThread));
+    if (!mailbox) return 0;
+    auto* to = reinterpret_cast<StartThread*>(mailbox->data());
+    for (GuestThreads::Index i = 0; i < threads.size(); ++i)
+        to[i] = {threads.cpu(i), threads.state(i), threads.pace(i), {}};
+    return static_cast<std::uint32_t>(threads.size());
 }
 
 // False if the mailbox is too small.
@@ -255,27 +302,35 @@ bool Worker::take_awaited(const StartMessage& start) {
     return true;
 }
 
-// Null if what the supervisor sent is malformed.
-std::unique_ptr<SyscallHandler> Worker::handler_of(const StartMessage& start,
-                                                   std::span<const std::byte> facts) {
-    if (start.calls != RunCalls::forwarded)
-        return syscalls_.begin(is_exact(start.kind) ? facts.first(0) : facts, conversation_);
+// Null if what the supervisor sent is malformed. Forwarded calls know of calls under way, so their
+// handler stays as long as its threads.
+SyscallHandler* Worker::handler_of(const StartMessage& start, std::span<const std::byte> facts) {
+    if (start.calls != RunCalls::forwarded) {
+        handler_ = syscalls_.begin(is_exact(start.kind) ? facts.first(0) : facts, conversation_);
+        return handler_.get();
+    }
     if (!is_exact(start.kind) || !process_) return nullptr;
-    return syscalls_.forward(
+    if (forwarded_) {
+        forwarded_->on_moved(start.thread, forwarded_threads_->state(start.thread));
+        return forwarded_.get();
+    }
+    forwarded_ = syscalls_.forward(
         {.outside = conversation_,
          .memory = emulator_->memory(),
          .process = *process_,
          .map_in_mailbox = [this](std::size_t bytes) { return map_in_mailbox(bytes); },
          .on_new_layout = [this] { emulator_->on_new_layout(); },
+         .rseq = rseq_in_mailbox(start),
          .earlier_processor_ns = start.earlier_processor_ns});
+    return forwarded_.get();
 }
 
 bool Worker::run_sample(WorkerSocket::Message& message) {
     std::optional<Stopwatch> stopwatch(emulation_ns_);
     auto start = body_of<StartMessage>(message);
     if (!start) return false;
-    auto threads = threads_in_mailbox(*start);
-    if (!threads || !take_awaited(*start)) return false;
+    if (!take_threads(*start) || !take_awaited(*start)) return false;
+    auto& threads = start->calls == RunCalls::forwarded ? forwarded_threads_ : threads_;
     const bool exact = is_exact(start->kind);
     exact ? conversation_.begin_exact()
           : conversation_.begin_sample(Deadline(start->stands_still_until_ns),
@@ -287,7 +342,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     auto refused = begin(*start, message);
     for (auto& file : files_) share(file);
     files_.clear();
-    const auto handler = refused ? nullptr : handler_of(*start, payload);
+    auto* handler = refused ? nullptr : handler_of(*start, payload);
     if (!refused && !handler) refused = SampleEnd::worker_lost;
     if (refused) {
         done.result.end = *refused;
@@ -309,7 +364,11 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     // The guest stands between two blocks: the interval can end here, and another worker can go on.
     if (exact && emulator_->exhausted() && done.result.end == SampleEnd::worker_lost)
         done.result.end = SampleEnd::size;
-    done.cpu = threads->cpu(0);
+    if (exact) {
+        done.thread = threads->current();
+        done.threads = leave_threads(*threads);
+    }
+    done.cpu = threads->cpu(done.thread);
     const auto now = counters();
     done.counters = now - std::exchange(reported_, now);
     done.exhausted = emulator_->exhausted();
@@ -323,6 +382,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
         RunLimits left = start->limits;
         left.instructions -= std::min(left.instructions, done.result.of_lead.instructions);
         held_ = Held{std::move(*threads), left};
+        threads_.reset();
     } else {
         end_sample();
     }

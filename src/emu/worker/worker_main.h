@@ -25,6 +25,8 @@ struct ProcessLinks {
     // The mappings whose text the supervisor has put at the mailbox's start.
     std::function<Result<MemoryMap>(std::size_t bytes)> map_in_mailbox;
     std::function<void()> on_new_layout;  // to be called after GuestMemory::change_layout()
+    // By thread: its struct rseq (rseq(2)), or 0.
+    std::vector<GuestAddress> rseq = {};
     // The processor time that the guest's emulation has taken before this run.
     std::uint64_t earlier_processor_ns = 0;
 };

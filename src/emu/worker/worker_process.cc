@@ -248,11 +248,24 @@ Result<RehearsedMessage> WorkerProcess::rehearse(std::chrono::nanoseconds time) 
 Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& message) const {
     const auto done = body_of<DoneMessage>(message);
     if (!done || done->result.end >= SampleEnd::count) return nonsense();
-    return SampleOutcome{done->result,
-                         done->cpu,
-                         done->counters,
-                         {message.bytes.begin() + sizeof *done, message.bytes.end()},
-                         done->exhausted != 0};
+    SampleOutcome outcome{
+        .result = done->result,
+        .cpu = done->cpu,
+        .thread = done->thread,
+        .counters = done->counters,
+        .syscall_report = {message.bytes.begin() + sizeof *done, message.bytes.end()},
+        .worker_exhausted = done->exhausted != 0};
+    if (done->threads > GuestThreads::max_threads) return nonsense();
+    outcome.threads.resize(done->threads);
+    const auto bytes = std::as_writable_bytes(std::span(outcome.threads));
+    std::memcpy(bytes.data(), area_.mailbox().data(), bytes.size());
+    const auto is_known = [](const StartThread& thread) {
+        return thread.state <= GuestThreads::State::stopped;
+    };
+    if (done->thread >= std::max<std::size_t>(1, done->threads) ||
+        !std::ranges::all_of(outcome.threads, is_known))
+        return nonsense();
+    return outcome;
 }
 
 Result<void> WorkerProcess::set_probes(std::span<const std::string> texts,
@@ -327,13 +340,19 @@ Result<std::variant<LoadQuestion, LoadsOutcome>> WorkerProcess::next_of_loads(
 }
 
 Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
-    if (request.maps_text.size() > area_.mailbox().size())
+    const auto threads = std::as_bytes(request.more_threads);
+    const auto offset = threads_offset(request.maps_text.size());
+    if (offset + threads.size() > area_.mailbox().size())
         return Error{ErrorCode::unsupported, 0, "the program has too many memory mappings"};
     std::memcpy(area_.mailbox().data(), request.maps_text.data(), request.maps_text.size());
+    std::ranges::copy(threads, area_.mailbox().begin() + static_cast<std::ptrdiff_t>(offset));
     const StartMessage start{.cpu = request.cpu,
+                             .thread = request.thread,
+                             .state = request.state,
+                             .rseq = request.rseq,
                              .limits = request.limits,
                              .maps_bytes = request.maps_text.size(),
-                             .more_threads = 0,
+                             .more_threads = request.more_threads.size(),
                              .kind = request.kind,
                              .calls = request.calls,
                              .earlier_processor_ns = request.earlier_processor_ns,
@@ -391,19 +410,22 @@ Result<TraceSegment> WorkerProcess::segment_of(const WorkerSocket::Message& mess
         return nonsense();
     const auto* base = area_.segment(body->index).data();
     const auto* records = reinterpret_cast<const ProbeRecord*>(base);
+    TRY_ASSIGN(auto parts, parts_of(message));
+    std::size_t words = 0;
+    for (const auto& part : parts) words += part.words;
+    if (words != body->end_word - body->first_word) return nonsense();
     return TraceSegment{body->index,
                         {base + body->first_word, base + body->end_word},
-                        {records, records + body->probe_records}};
+                        {records, records + body->probe_records},
+                        std::move(parts)};
 }
 
 Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message,
                                        SampleListener& listener) {
     TRY_ASSIGN(const auto segment, segment_of(message));
-    TRY_ASSIGN(const auto parts, parts_of(message));
     TracePosition place;
     Result<void> fetched;
-    for (const auto& part : parts) {
-        if (part.words > segment.words.size() - place.taken) return nonsense();
+    for (const auto& part : segment.parts) {
         for_each_piece(
             segment, part, place,
             [&](std::span<const std::uint64_t> words) {
@@ -417,7 +439,6 @@ Result<void> WorkerProcess::on_segment(const WorkerSocket::Message& message,
             [&](const ProbeRecord& record) { listener.on_probe(record); });
         if (!fetched) return fetched;
     }
-    if (place.taken != segment.words.size()) return nonsense();
     return free_segment(segment.index);
 }
 

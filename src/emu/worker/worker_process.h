@@ -52,7 +52,11 @@ struct PrepareRequest {
 // needed, and `changed` lists where the snapshot's memory differs from the last run's.
 struct ExactRequest {
     RunKind kind = RunKind::exact;
-    CpuState cpu;
+    CpuState cpu;  // this and the next three: see StartMessage
+    GuestThreads::Index thread = 0;
+    GuestThreads::State state = GuestThreads::State::runs;
+    GuestAddress rseq = {};
+    std::span<const StartThread> more_threads = {};  // with RunKind::exact
     RunLimits limits = {.instructions = RunLimits::unlimited};
     std::string_view maps_text = {};
     std::span<const MemoryRange> changed = {};
@@ -68,6 +72,7 @@ struct TraceSegment {
     std::size_t index = 0;
     std::span<const std::uint64_t> words;
     std::span<const ProbeRecord> probes;  // what probes saw between the words
+    std::vector<TracePart> parts;         // what the words consist of, oldest first
 };
 // Calls take(words) and note(ProbeRecord) in the order of execution, for the next `part` of the
 // segment. `taken` is the number of the segment's words before, `next` the index of the next
@@ -117,7 +122,9 @@ class SampleListener {
 
 struct SampleOutcome {
     RunResult result;
-    CpuState cpu;  // the first thread's, at the end
+    CpuState cpu;  // of `thread`, at the end; this and the next two: see DoneMessage
+    GuestThreads::Index thread = 0;
+    std::vector<StartThread> threads = {};
     WorkerCounters counters = {};
     std::vector<std::byte> syscall_report;
     bool worker_exhausted = false;

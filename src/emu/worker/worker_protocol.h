@@ -74,12 +74,17 @@ constexpr bool is_exact(RunKind kind) {
 }
 
 struct StartMessage {
-    CpuState cpu;  // the first thread, which runs
+    CpuState cpu;  // of `thread`
+    // With RunKind::exact_next and forwarded calls, the threads are those of the last run, except
+    // for this one. Otherwise it is the first one.
+    GuestThreads::Index thread = 0;
+    GuestThreads::State state = GuestThreads::State::runs;  // of `thread`
+    GuestAddress rseq;  // of `thread`, with RunKind::exact: see StartThread
     GuestThreads::Pace pace = GuestThreads::usual_pace;
     RunLimits limits;
     // Size of the text of /proc/PID/maps in the mailbox. 0: the mappings are unchanged. Behind the
-    // text, at a multiple of 64 bytes, is a StartThread for each other thread. Only samples have
-    // other threads.
+    // text, at a multiple of 64 bytes, is a StartThread for each other thread. Only samples and
+    // RunKind::exact have other threads.
     std::uint64_t maps_bytes;
     std::uint64_t more_threads;
     // Whether there is an AwaitedState for the first thread. It is behind the threads, at a
@@ -218,8 +223,9 @@ struct LoadsDone {
 
 struct StartThread {
     CpuState cpu;
-    std::uint32_t runs;  // 0: it waits
+    GuestThreads::State state;
     GuestThreads::Pace pace;
+    GuestAddress rseq = {};  // the thread's struct rseq, or 0; only for forwarded calls
 };
 
 // Where StartThreads begin in the mailbox.
@@ -317,7 +323,11 @@ static_assert(sizeof(WorkerCounters) == worker_counters.size() * sizeof(std::uin
 
 struct DoneMessage {
     RunResult result;
-    CpuState cpu;             // the first thread's, at the end
+    CpuState cpu;  // of `thread`, at the end
+    // The first; after an exact run, the one that ended it.
+    GuestThreads::Index thread;
+    // After an exact run of several threads: StartThreads of all at the mailbox's start.
+    std::uint32_t threads;
     WorkerCounters counters;  // for this sample alone
     std::uint32_t exhausted;  // not 0: the worker should be replaced
 };

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 #include "base/clock.h"
 #include "syscalls/syscall_lookup.h"
@@ -20,6 +21,9 @@ constexpr std::uint64_t syscall_bytes = 2;
 // More than a signal's frame takes, with its extended state.
 constexpr std::uint64_t max_frame_bytes = 32768;
 constexpr std::int64_t ns_per_s = 1'000'000'000, ns_per_us = 1'000;
+// How often the supervisor is asked for calls that have ended while other threads go on.
+constexpr std::int64_t asking_period_ns = 200'000;
+constexpr std::int64_t no_deadline_ns = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t ns_per_clock_tick = ns_per_s / 100;  // USER_HZ
 
 // Calls by which another process comes to see the guest's memory.
@@ -69,39 +73,190 @@ std::int64_t ForwardedCalls::processor_ns() const {
 }
 
 bool ForwardedCalls::wants_trace(const CpuState& cpu) const {
-    return may_change_layout(static_cast<std::uint32_t>(cpu[Gpr::rax]));
+    const auto number = static_cast<std::uint32_t>(cpu[Gpr::rax]);
+    return may_change_layout(number) || number == SYS_clone || number == SYS_clone3;
 }
 
-std::optional<SampleEnd> ForwardedCalls::on_syscall(GuestThreads& threads, GuestSpace&,
-                                                    std::uint64_t) {
-    auto& cpu = threads.cpu();
+ForwardedCalls::Call ForwardedCalls::call_of(const CpuState& cpu) {
     const auto number = static_cast<std::uint32_t>(cpu[Gpr::rax]);
-    const Call call{
+    return {
         number,
         {cpu[Gpr::rdi], cpu[Gpr::rsi], cpu[Gpr::rdx], cpu[Gpr::r10], cpu[Gpr::r8], cpu[Gpr::r9]},
         find_syscall_facts(number)};
-    CallRequest request{.cpu = cpu};
-    if (!bring(call, cpu, request)) return SampleEnd::replica_lost;
+}
+
+// Nothing if the supervisor is gone.
+std::optional<ForwardedCalls::Answer> ForwardedCalls::ask(const CallRequest& request) {
     const auto bytes = links_.outside.call(std::as_bytes(std::span(&request, 1)));
-    CallAnswer answer;
-    if (!bytes || bytes->size() < sizeof answer) return SampleEnd::stopped;
-    std::memcpy(&answer, bytes->data(), sizeof answer);
-    if (answer.kind == CallAnswer::Kind::gone) {
-        links_.memory.drop_pages();
-        return SampleEnd::exit;
+    if (!bytes || bytes->size() < sizeof(CallAnswer)) return std::nullopt;
+    Answer answer;
+    std::memcpy(static_cast<CallAnswer*>(&answer), bytes->data(), sizeof(CallAnswer));
+    auto payload = std::span(*bytes).subspan(sizeof(CallAnswer));
+    if (answer.kind == CallAnswer::Kind::born) {
+        if (payload.size() < sizeof(CpuState)) return std::nullopt;
+        std::memcpy(&answer.born.emplace(), payload.data(), sizeof(CpuState));
+        payload = payload.subspan(sizeof(CpuState));
     }
-    const auto payload = std::span(*bytes).subspan(sizeof answer);
-    std::vector<MemoryRange> ranges(payload.size() / sizeof(MemoryRange));
-    std::memcpy(ranges.data(), payload.data(), ranges.size() * sizeof(MemoryRange));
-    const auto end = take(call, answer, request.is_current != 0);
-    links_.memory.take(ranges, links_.process);
-    if (answer.kind == CallAnswer::Kind::left) return SampleEnd::stopped;
-    cpu[Gpr::rax] = answer.rax;
-    cpu.fs_base = answer.fs_base;
-    cpu.gs_base = answer.gs_base;
-    if (end) return end;
+    answer.ranges.resize(payload.size() / sizeof(MemoryRange));
+    std::memcpy(answer.ranges.data(), payload.data(), answer.ranges.size() * sizeof(MemoryRange));
+    return answer;
+}
+
+std::optional<SampleEnd> ForwardedCalls::on_syscall(GuestThreads& threads, GuestSpace& space,
+                                                    std::uint64_t) {
+    auto& cpu = threads.cpu();
+    const auto call = call_of(cpu);
+    const bool has_others = threads.size() > 1;
+    if (has_others) {
+        if (const auto result = futexes_.call(call.number, call.arguments, threads, space)) {
+            if (threads.state(threads.current()) == GuestThreads::State::runs)
+                cpu[Gpr::rax] = static_cast<std::uint64_t>(*result);
+            threads.await_time(futexes_.first_deadline_ns().has_value());
+            return std::nullopt;
+        }
+    }
+    const auto thread = threads.current();
+    CallRequest request{.thread = thread, .cpu = cpu};
+    if (!bring(call, cpu, request)) return SampleEnd::replica_lost;
+    // Others may write meanwhile: what such a call changes could not be told from that.
+    request.may_wait = has_others && request.is_current == 0;
+    const auto answer = ask(request);
+    if (!answer || answer->thread != thread) return SampleEnd::stopped;
+    const auto end = follow(*answer, request.is_current != 0, threads, space);
+    if (call.number == SYS_rseq && answer->rax == 0) note_rseq(call, thread);
+    if (!end && call.number == SYS_sched_yield) threads.yield();
+    return end;
+}
+
+// Does what an answer says. Returns why the run must end.
+std::optional<SampleEnd> ForwardedCalls::follow(const Answer& answer, bool was_current,
+                                                GuestThreads& threads, GuestSpace& space) {
+    using enum CallAnswer::Kind;
+    if (answer.thread >= threads.size()) return SampleEnd::stopped;
+    switch (answer.kind) {
+        case gone:
+            links_.memory.drop_pages();
+            return SampleEnd::exit;
+        case none:
+            break;
+        case under_way:
+            // The kernel may have written to a word that it waits on.
+            links_.memory.take(answer.ranges, links_.process);
+            leave_to_kernel(threads.current(), call_of(threads.cpu()));
+            threads.enter_call();
+            break;
+        case exited:
+            end_thread(answer, threads, space);
+            break;
+        case left:
+        case returned:
+        case born:
+            if (const auto end = finish(answer, was_current, threads)) return end;
+            break;
+    }
     if (answer.ends_run != 0) return SampleEnd::size;
     return std::nullopt;
+}
+
+// Takes the result of a call, of the current thread or of one whose call was under way.
+std::optional<SampleEnd> ForwardedCalls::finish(const Answer& answer, bool was_current,
+                                                GuestThreads& threads) {
+    const auto thread = static_cast<GuestThreads::Index>(answer.thread);
+    auto& cpu = threads.cpu(thread);
+    take_from_kernel(thread);
+    const auto end = take(call_of(cpu), answer, was_current);
+    links_.memory.take(answer.ranges, links_.process);
+    if (answer.kind == CallAnswer::Kind::left) return SampleEnd::stopped;
+    cpu.fs_base = answer.fs_base;
+    cpu.gs_base = answer.gs_base;
+    cpu[Gpr::rax] = answer.rax;
+    threads.wake(thread, static_cast<std::int64_t>(answer.rax));
+    if (answer.kind == CallAnswer::Kind::born &&
+        (!answer.born || threads.add(*answer.born, true) != answer.new_thread))
+        return SampleEnd::stopped;
+    if (answer.kind == CallAnswer::Kind::born && answer.new_thread < links_.rseq.size())
+        links_.rseq[answer.new_thread] = {};
+    return end;
+}
+
+void ForwardedCalls::leave_to_kernel(GuestThreads::Index thread, const Call& call) {
+    auto& memory = links_.memory;
+    auto writes = call.facts ? ranges_maybe_written(call.facts->memory, call.arguments, memory)
+                             : std::nullopt;
+    if (!writes || writes->empty()) return;
+    under_way_[thread] = std::move(*writes);
+    tell_under_way();
+}
+
+// The thread's call has ended, if it was under way.
+void ForwardedCalls::take_from_kernel(GuestThreads::Index thread) {
+    if (under_way_.erase(thread) != 0) tell_under_way();
+}
+
+void ForwardedCalls::tell_under_way() {
+    std::vector<MemoryRange> all;
+    for (const auto& [each, ranges] : under_way_)
+        all.insert(all.end(), ranges.begin(), ranges.end());
+    links_.memory.leave_to_kernel(std::move(all));
+}
+
+// Does what the kernel does at a thread's end, for the threads that wait here.
+void ForwardedCalls::end_thread(const Answer& answer, GuestThreads& threads, GuestSpace& space) {
+    if (answer.robust_list.value != 0)
+        futexes_.leave_robust_list(answer.robust_list, answer.tid, threads, space);
+    if (answer.cleared.value != 0) futexes_.clear(answer.cleared, threads, space);
+    threads.stop(SampleEnd::exit);
+}
+
+void ForwardedCalls::note_rseq(const Call& call, GuestThreads::Index thread) {
+    constexpr std::uint64_t unregister = 1;  // RSEQ_FLAG_UNREGISTER
+    if (thread >= links_.rseq.size()) links_.rseq.resize(thread + 1);
+    links_.rseq[thread] = {call.arguments[2] & unregister ? 0 : call.arguments[0]};
+}
+
+// Does what the kernel does when it takes the processor from the current thread: a restartable
+// sequence that it is in goes on at its abort handler (rseq(2), include/uapi/linux/rseq.h).
+void ForwardedCalls::abort_restartable(GuestThreads& threads, GuestSpace& space) {
+    const auto thread = threads.current();
+    if (threads.size() < 2 || thread >= links_.rseq.size() || links_.rseq[thread].value == 0 ||
+        threads.state(thread) != GuestThreads::State::runs)
+        return;
+    struct Sequence {
+        std::uint32_t version, flags;
+        std::uint64_t start, bytes, abort;
+    };
+    const auto pointer = links_.rseq[thread] + 8;
+    const auto at = read_value<GuestAddress>(space, pointer);
+    if (!at || at->value == 0) return;
+    const auto sequence = read_value<Sequence>(space, *at);
+    guest_store(space, pointer, GuestAddress{});
+    auto& rip = threads.cpu().rip;
+    if (sequence && rip.value - sequence->start < sequence->bytes) rip = {sequence->abort};
+}
+
+void ForwardedCalls::on_moved(GuestThreads::Index thread, GuestThreads::State state) {
+    if (state != GuestThreads::State::waits) futexes_.forget(thread);
+    if (state != GuestThreads::State::in_call) take_from_kernel(thread);
+}
+
+std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, GuestSpace& space) {
+    abort_restartable(threads, space);
+    while (true) {
+        const auto deadline_ns = futexes_.first_deadline_ns();
+        const bool looks = deadline_ns || threads.has_calls();
+        const auto now_ns = looks ? read_clock_ns(CLOCK_MONOTONIC) : 0;
+        if (deadline_ns) futexes_.wake_late(now_ns, threads);
+        const bool idle = !threads.runs_any();
+        const bool asks = idle || (threads.has_calls() && now_ns - asked_ns_ > asking_period_ns);
+        threads.await_time(futexes_.first_deadline_ns().has_value());
+        if (!asks) return std::nullopt;
+        using enum CallRequest::Kind;
+        const auto answer =
+            ask({.kind = idle ? awaited : ended, .until_ns = deadline_ns.value_or(no_deadline_ns)});
+        if (!answer) return SampleEnd::stopped;
+        if (const auto end = follow(*answer, false, threads, space)) return end;
+        if (answer->kind == CallAnswer::Kind::none && !idle) asked_ns_ = now_ns;
+    }
 }
 
 // Brings to the process what the kernel will read, and what the guest wrote to memory of which the

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "emu/guest/syscall_handler.h"
 #include "emu/worker/worker_main.h"
 #include "guest_kernel/forward/call_messages.h"
+#include "guest_kernel/forward/guest_futexes.h"
 #include "syscalls/call_memory.h"
 #include "syscalls/syscall_facts.h"
 
@@ -22,10 +24,13 @@ class ForwardedCalls final : public SyscallHandler {
     // `links` must outlive it.
     explicit ForwardedCalls(const ProcessLinks& links);
 
-    // The trace is told apart by the mappings of its time.
+    // The trace is told apart by the mappings and the threads of its time.
     bool wants_trace(const CpuState& cpu) const override;
     std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace& space,
                                         std::uint64_t elapsed_ns) override;
+    // Takes the results of calls under way that have ended.
+    std::optional<SampleEnd> before_turn(GuestThreads& threads, GuestSpace& space) override;
+    void on_moved(GuestThreads::Index thread, GuestThreads::State state) override;
     // Answers by the worker's own clocks, which are the process's. Its processor time is that of
     // the emulation.
     std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
@@ -37,9 +42,24 @@ class ForwardedCalls final : public SyscallHandler {
         CallArguments arguments;
         const SyscallFacts* facts;  // null: no such call
     };
+    struct Answer : CallAnswer {
+        std::optional<CpuState> born;
+        std::vector<MemoryRange> ranges;
+    };
 
+    static Call call_of(const CpuState& cpu);
+    std::optional<Answer> ask(const CallRequest& request);
     bool bring(const Call& call, const CpuState& cpu, CallRequest& request);
     bool bring_known(const Call& call, const CpuState& cpu);
+    std::optional<SampleEnd> follow(const Answer& answer, bool was_current, GuestThreads& threads,
+                                    GuestSpace& space);
+    std::optional<SampleEnd> finish(const Answer& answer, bool was_current, GuestThreads& threads);
+    void end_thread(const Answer& answer, GuestThreads& threads, GuestSpace& space);
+    void note_rseq(const Call& call, GuestThreads::Index thread);
+    void abort_restartable(GuestThreads& threads, GuestSpace& space);
+    void leave_to_kernel(GuestThreads::Index thread, const Call& call);
+    void take_from_kernel(GuestThreads::Index thread);
+    void tell_under_way();
     std::optional<SampleEnd> take(const Call& call, const CallAnswer& answer, bool was_current);
     std::optional<SampleEnd> take_layout(const CallAnswer& answer);
     void add_processor_time(const Call& call, std::uint64_t result);
@@ -47,6 +67,10 @@ class ForwardedCalls final : public SyscallHandler {
 
     ProcessLinks links_;
     std::int64_t began_ns_;  // the worker's processor time
+    GuestFutexes futexes_;
+    // What calls under way may write, by thread.
+    std::map<GuestThreads::Index, std::vector<MemoryRange>> under_way_;
+    std::int64_t asked_ns_ = 0;  // when it was last asked for calls that have ended
 };
 
 }  // namespace shadowprof

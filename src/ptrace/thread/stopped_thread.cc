@@ -119,6 +119,10 @@ Result<std::uint64_t> StoppedThread::event_message() const {
 
 Result<WaitStatus> StoppedThread::advance(Advance how, int signal) {
     TRY(set_off(how, signal));
+    return await_stop();
+}
+
+Result<WaitStatus> StoppedThread::await_stop() {
     TRY_ASSIGN(const WaitStatus status, hub_->wait_for(tid_));
     TRY(take(status));
     return status;

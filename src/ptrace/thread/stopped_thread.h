@@ -71,9 +71,11 @@ class StoppedThread {
     // hub and the result is ErrorCode::gone.
     Result<WaitStatus> advance(Advance how, int signal = 0);
 
-    // Lets the thread run without waiting for its next stop. Until has_stopped() or halt() has
-    // reported a stop, no other function may be called. `signal`: as for advance().
+    // Lets the thread run without waiting for its next stop. Until has_stopped(), await_stop() or
+    // halt() has reported a stop, no other function may be called. `signal`: as for advance().
     Result<void> set_off(Advance how = Advance::run, int signal = 0);
+    // Waits for the stop, without a limit. Otherwise as advance().
+    Result<WaitStatus> await_stop();
     // Whether it has stopped. Waits for that up to `wait`, or not at all if `wait` is not positive.
     Result<bool> has_stopped(std::chrono::nanoseconds wait = {});
     // Interrupts the thread and waits for the stop.

@@ -176,9 +176,12 @@ Result<void> SampleEmulation::begin_replica(SampleJob& job) {
 Result<void> SampleEmulation::begin_worker(const SampleJob& job) {
     const auto facts = rules_of(job);
     auto request = request_of(job, std::as_bytes(std::span(&facts, 1)));
+    using State = GuestThreads::State;
     std::vector<StartThread> more;
     for (const auto& thread : std::span(job.threads).subspan(1))
-        more.push_back({thread.cpu, thread.runs, pace_of(thread)});
+        more.push_back({.cpu = thread.cpu,
+                        .state = thread.runs ? State::runs : State::waits,
+                        .pace = pace_of(thread)});
     request.more_threads = more;
     request.stands_still_until_ns = stands_still_until_ns(job);
     request.forget_code = std::exchange(forget_code_, false);

@@ -18,18 +18,27 @@ TraceConsumer::~TraceConsumer() {
 
 void TraceConsumer::segment(WorkerProcess& worker, const TraceSegment& segment) {
     add([&worker, segment](TraceUser& user) {
-        const TracePart whole{0, static_cast<std::uint32_t>(segment.words.size())};
         TracePosition place;
-        for_each_piece(
-            segment, whole, place,
-            [&](std::span<const std::uint64_t> words) { user.use(words, worker.table()); },
-            [&](const ProbeRecord& record) { user.use(record); });
+        for (const auto& part : segment.parts)
+            for_each_piece(
+                segment, part, place,
+                [&](std::span<const std::uint64_t> words) {
+                    user.use(part.thread, words, worker.table());
+                },
+                [&](const ProbeRecord& record) { user.use(record); });
         (void)worker.free_segment(segment.index);
     });
 }
 
 void TraceConsumer::restart(std::vector<GuestAddress> stack) {
     add([stack = std::move(stack)](TraceUser& user) { user.restart(stack); });
+}
+
+void TraceConsumer::begin_thread(GuestThreads::Index index, pid_t id,
+                                 std::vector<GuestAddress> stack) {
+    add([index, id, stack = std::move(stack)](TraceUser& user) {
+        user.begin_thread(index, id, stack);
+    });
 }
 
 void TraceConsumer::set_layout(MemoryMap map) {

@@ -18,12 +18,17 @@ namespace shadowprof {
 class TraceUser {
   public:
     virtual ~TraceUser() = default;
-    // The program goes on at another place than where the trace ended. `stack` is innermost first.
+    // The program goes on at another place than where the trace ended. `stack` is the first
+    // thread's, innermost first. Other threads begin anew.
     virtual void restart(std::vector<GuestAddress> stack) = 0;
+    // The thread `id` begins at `index`, or goes on at another place than where its trace ended.
+    virtual void begin_thread(GuestThreads::Index /*index*/, pid_t /*id*/,
+                              std::vector<GuestAddress> /*stack*/) {}
     // From now on the program has these mappings.
     virtual void set_layout(MemoryMap map) = 0;
-    // The oldest record is the last one. `words` and `table` are not to be trusted.
-    virtual void use(std::span<const std::uint64_t> words, const BlockTable& table) = 0;
+    // The oldest record is the last one. Neither is to be trusted: `words`, `table`.
+    virtual void use(GuestThreads::Index thread, std::span<const std::uint64_t> words,
+                     const BlockTable& table) = 0;
     // What a probe saw between these words. Not to be trusted.
     virtual void use(const ProbeRecord&) {}
     // From now on block ids are those of another emulator.
@@ -41,6 +46,7 @@ class TraceConsumer {
     void segment(WorkerProcess& worker, const TraceSegment& segment);
     // These take effect after the segments so far.
     void restart(std::vector<GuestAddress> stack);
+    void begin_thread(GuestThreads::Index index, pid_t id, std::vector<GuestAddress> stack);
     void set_layout(MemoryMap map);
     void new_emulator();
     // Returns when everything is consumed.

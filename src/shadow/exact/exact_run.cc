@@ -1,6 +1,8 @@
 #include "shadow/exact/exact_run.h"
 
+#include <algorithm>
 #include <csignal>
+#include <functional>
 
 #include "base/clock.h"
 #include "base/files/fd.h"
@@ -37,19 +39,28 @@ class ExactRun::Collecting final : public TraceUser {
                           .bursts = bursts_ ? &*bursts_ : nullptr,
                           .seed = mix64(seed_ + parts_)});
         ++parts_;
-        open_ = true;
+        open_ = is_new_ = true;
+    }
+    void begin_thread(GuestThreads::Index index, pid_t id,
+                      std::vector<GuestAddress> stack) override {
+        if (index >= ids_.size()) ids_.resize(index + 1);
+        ids_[index] = id;
+        if (open_ && !(index == 0 && is_new_)) collector_.begin_thread(index, stack);
     }
     void set_layout(MemoryMap map) override { map_ = std::move(map); }
-    void use(std::span<const std::uint64_t> words, const BlockTable& table) override {
+    void use(GuestThreads::Index thread, std::span<const std::uint64_t> words,
+             const BlockTable& table) override {
         if (!open_) return;
         const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        const auto batch = collector_.add(words, table);
+        const auto batch = collector_.add(thread, words, table);
+        is_new_ = false;
         instructions_ += batch.instructions;
+        if (thread < ids_.size()) by_thread_[ids_[thread]] += batch.instructions;
         damaged_ |= batch.damaged;
         cpu_ns_ += static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
     }
     void use(const ProbeRecord& record) override {
-        if (open_ && record.thread == 0) collector_.add_probed(record);
+        if (open_) collector_.add_probed(record);
     }
     void new_emulator() override {
         end();
@@ -64,6 +75,8 @@ class ExactRun::Collecting final : public TraceUser {
     std::uint64_t parts() const { return parts_; }
     bool damaged() const { return damaged_; }
     std::uint64_t cpu_ns() const { return cpu_ns_; }
+    // Instructions by the id of the thread.
+    const std::map<pid_t, std::uint64_t>& by_thread() const { return by_thread_; }
 
   private:
     SampleCollector& collector_;
@@ -74,8 +87,11 @@ class ExactRun::Collecting final : public TraceUser {
     std::atomic<std::uint64_t> instructions_ = 0;
     std::uint64_t parts_ = 0;
     std::uint64_t cpu_ns_ = 0;
+    std::vector<pid_t> ids_;  // of the threads at present
+    std::map<pid_t, std::uint64_t> by_thread_;
     bool damaged_ = false;
     bool open_ = false;
+    bool is_new_ = false;  // this part has no trace yet
 };
 
 ExactRun::ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub, OwnedWorker worker)
@@ -101,6 +117,7 @@ double ExactRun::seconds() const {
 
 void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_request) {
     begin_ = Clock::now();
+    pid_ = target.pid();
     const auto followed = follow(target, on_progress, end_request);
     // A program that has ended was followed to its end.
     if (!followed && (followed.error().code != ErrorCode::gone || lives(target.pid())))
@@ -118,6 +135,8 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
         .profiles = options_.profiles,
         .bursts = options_.bursts,
         .seed = seed_,
+        // The same order in each run, unless another is asked for.
+        .turns_seed = options_.seed.value_or(0),
         .probes = &*probes_,
         .checked_share = options_.check_percent.value_or(default_check_percent) / 100};
     options.is_given_up = [&] { return is_readable(end_request); };
@@ -136,6 +155,7 @@ Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progres
     consumer.drain();
     collecting_->end();
     counters_ = run.counters();
+    thread_names_ = run.thread_names();
     if (!run.is_current() && !result && result.error().code != ErrorCode::gone) {
         kill(target.pid(), SIGKILL);
         return std::move(result).error().with_context(
@@ -160,6 +180,7 @@ void ExactRun::fill(Profile& profile) const {
     sampling.single_stepped = stats_.native_instructions;
     sampling.exact = stats_;
     if (stats_.stopped_early.empty()) sampling.target_instructions = sampling.instructions;
+    fill_threads(profile);
     profile.run.seconds = seconds_;
     profile.overhead.stops = stats_.intervals;
     auto& notes = profile.notes;
@@ -176,6 +197,22 @@ void ExactRun::fill(Profile& profile) const {
     for (const auto& [reason, times] : stats_.excluded)
         notes.push_back(fmt::format("{} intervals are not covered: {}", times, reason));
     if (collecting_->damaged()) notes.emplace_back("the trace was damaged");
+}
+
+// A thread alone is the run itself.
+void ExactRun::fill_threads(Profile& profile) const {
+    const auto& by_thread = collecting_->by_thread();
+    if (by_thread.size() < 2) return;
+    for (const auto& [tid, instructions] : by_thread) {
+        const auto name = thread_names_.find(tid);
+        profile.threads.push_back(
+            {.pid = pid_,
+             .tid = tid,
+             .name = name == thread_names_.end() ? std::string() : name->second,
+             .samples = 1,
+             .instructions = instructions});
+    }
+    std::ranges::sort(profile.threads, std::greater(), &ThreadProfile::instructions);
 }
 
 void run_to_end(WaitHub& hub, Target& target) {

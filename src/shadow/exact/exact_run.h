@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <map>
+#include <string>
 
 #include "base/result.h"
 #include "profile/collect/process_profile.h"
@@ -36,6 +38,7 @@ class ExactRun {
 
     ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub, OwnedWorker worker);
     Result<void> follow(Target& target, const ProgressListener& on_progress, int end_request);
+    void fill_threads(Profile& profile) const;
     double seconds() const;
 
     const RunOptions options_;
@@ -49,6 +52,8 @@ class ExactRun {
     Clock::time_point begin_;
     double seconds_ = 0;
     WorkerCounters counters_ = {};
+    pid_t pid_ = 0;
+    std::map<pid_t, std::string> thread_names_;
 };
 
 // Lets a target that stands still go, untraced if possible, and waits for its end. The target must

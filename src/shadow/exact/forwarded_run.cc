@@ -1,13 +1,11 @@
 #include "shadow/exact/forwarded_run.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -23,17 +21,20 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::uint64_t syscall_bytes = 2;
 // Until when no copy of the process is tried after one could not be made.
 constexpr std::chrono::seconds time_without_copies{1};
-
-// Calls that read, set or hand on the thread's processors.
-constexpr std::array<std::int64_t, 6> affinity_calls = {
-    SYS_sched_getaffinity, SYS_sched_setaffinity, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
+constexpr auto no_number = ~std::uint32_t{0};
 
 std::string unshared_memory(std::string_view name) {
     return fmt::format(
         "it maps memory that others may write to, and whose file cannot be opened here: {}", name);
+}
+
+// Of a thread that waits in a call: where it has yet to make it.
+CpuState before_call(CpuState cpu) {
+    constexpr std::uint64_t syscall_bytes = 2;
+    cpu.rip = cpu.rip - syscall_bytes;
+    return cpu;
 }
 
 }  // namespace
@@ -42,30 +43,29 @@ ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer&
                            const ForwardedOptions& options, ExactStats& stats,
                            std::vector<Divergence>& divergences)
     : stop_(stop),
-      thread_(stop.threads().front()),
       worker_(worker),
       consumer_(consumer),
       options_(options),
       stats_(stats),
       divergences_(divergences),
       breakpoints_(measure_breakpoint_kind(stop.target().hub())),
-      native_(stop.target(), thread_, breakpoints_),
-      processor_({thread_.tid(), worker->pid()}) {}
+      processor_({stop.threads().front().tid(), worker->pid()}),
+      process_(stop.target(), stop.threads().front(), breakpoints_, processor_, stats) {}
 
 Result<void> ForwardedRun::run() {
     // Without us, the process would go on from a state that is long past.
-    TRY(ptrace_call(PTRACE_SETOPTIONS, thread_.tid(), 0,
+    TRY(ptrace_call(PTRACE_SETOPTIONS, thread().tid(), 0,
                     target_ptrace_options(stop_.target().forks()) | PTRACE_O_EXITKILL,
                     "PTRACE_SETOPTIONS"));
     auto followed = follow();
     if (!followed && followed.error().code == ErrorCode::gone) return followed;
     if (!is_current_) return followed;
-    processor_.remove(thread_.tid());
-    const auto released = native_.release();
+    const auto released = process_.release(at_);
     return followed ? released : followed;
 }
 
 Result<void> ForwardedRun::follow() {
+    TRY(thread().read_state());
     while (true) {
         if (options_.on_tick) options_.on_tick();
         if (options_.is_given_up && options_.is_given_up())
@@ -77,32 +77,32 @@ Result<void> ForwardedRun::follow() {
 
 // Emulates as far as it goes. Returns false if the program cannot be followed any further.
 Result<bool> ForwardedRun::stretch() {
-    TRY_ASSIGN(const auto start, thread_.snapshot());
-    if (start.cpu.rflags & trap_flag) {
+    const auto start = thread().state();
+    if (start.rflags & trap_flag) {
         // The program gets a SIGTRAP for each instruction, which only the hardware can do.
         TRY_ASSIGN(auto passage, pass_to_next_call("the program single-steps itself"));
         return prepare_next(std::move(passage));
     }
-    state_ = start.cpu;
     left_.reset();
     if (is_check_due()) {
         const auto forking = Clock::now();
-        auto interval = IntervalCheck::begin(stop_, thread_, start.cpu, breakpoints_);
-        if (interval) return checked_stretch(start.cpu, *interval, Clock::now() - forking);
+        auto interval = IntervalCheck::begin(stop_, thread().stopped(), start, breakpoints_);
+        if (interval) return checked_stretch(start, *interval, Clock::now() - forking);
         if (interval.error().code == ErrorCode::gone) return std::move(interval).error();
         // No copy can be made now, as at a limit of processes.
         check_due_ = Clock::now() + time_without_copies;
     }
-    TRY_ASSIGN(const bool begins, begin(start.cpu, RunCalls::forwarded));
+    TRY_ASSIGN(const bool begins, begin(start, RunCalls::forwarded));
     if (!begins) return false;
     TRY_ASSIGN(const auto outcome, follow_emulation());
     for (const auto& [name, counter] : worker_counters)
         counters_.*counter += outcome.counters.*counter;
+    take_states(outcome);
     return end_stretch(outcome);
 }
 
 bool ForwardedRun::is_check_due() const {
-    return options_.checked_share > 0 && Clock::now() >= check_due_ &&
+    return options_.checked_share > 0 && Clock::now() >= check_due_ && process_.size() == 1 &&
            std::ranges::none_of(map_.mappings(),
                                 [](const Mapping& m) { return m.shared && m.writable; });
 }
@@ -126,8 +126,8 @@ Result<bool> ForwardedRun::checked_stretch(const CpuState& start, IntervalCheck&
                         static_cast<double>(std::uint64_t{1} << 53);
     check_due_ =
         now + std::chrono::duration_cast<Clock::duration>(wait * cost / options_.checked_share);
-    state_ = outcome.cpu;
-    native_.enter_handlers_with(&state_);
+    take_states(outcome);
+    thread().native().enter_handlers_with(&thread().state());
     const bool at_call = outcome.result.end == SampleEnd::stopped;
     if (!at_call) return end_stretch(outcome);
     TRY_ASSIGN(auto passage, pass_checked(outcome));
@@ -151,15 +151,19 @@ Result<void> ForwardedRun::check(IntervalCheck& interval, const SampleOutcome& o
 // Leads the process past the call at which a checked interval has ended.
 Result<Passage> ForwardedRun::pass_checked(const SampleOutcome& outcome) {
     ++stats_.intervals;
+    auto& native = thread().native();
     if (outcome.result.syscalls == 0) {
         ++stats_.boundaries["a vDSO call"];
-        TRY(thread_.set_cpu_state(outcome.cpu));
-        return native_.pass_vdso_call();
+        TRY(thread().stopped().set_cpu_state(outcome.cpu));
+        TRY_ASSIGN(auto passage, native.pass_vdso_call());
+        TRY(thread().read_state());
+        return passage;
     }
     ++stats_.boundaries["a system call"];
-    TRY(set_off_call(outcome.cpu, true));
-    TRY_ASSIGN(auto passage, native_.pass_syscall({.handlers_first = false}));
-    if (passage.blocked.empty()) passage.blocked = why_not_further();
+    TRY(thread().enter_call(outcome.cpu, true));
+    TRY_ASSIGN(auto passage, native.pass_syscall({.handlers_first = false}));
+    if (passage.blocked.empty()) passage.blocked = process_.why_not_further();
+    TRY(thread().read_state());
     return passage;
 }
 
@@ -175,35 +179,71 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
         if (!ready) return false;
     }
     if (anew_) {
-        TRY_ASSIGN(memory_, open_process_memory(thread_.tid(), O_RDWR));
+        TRY_ASSIGN(memory_, open_process_memory(process_.live_tid(), O_RDWR));
     }
-    if (jumped_) TRY(restart_trace());
-    TRY_ASSIGN(rseq_, read_rseq_area(thread_));
-    if (!rseq_.empty()) changed_.push_back({rseq_.start, rseq_.end});
+    restart_trace();
+    TRY(thread().read_rseq());
+    const auto& rseq = thread().rseq();
+    if (!rseq.empty()) changed_.push_back({rseq.start, rseq.end});
     changed_.insert(changed_.end(), missing_.others.begin(), missing_.others.end());
+    const auto others = anew_ ? other_threads() : std::vector<StartThread>{};
     ExactRequest request{.kind = anew_ ? RunKind::exact : RunKind::exact_next,
                          .cpu = cpu,
+                         .thread = static_cast<GuestThreads::Index>(at_),
+                         .state = thread().place(),
+                         .rseq = rseq.empty() ? GuestAddress{} : rseq.start,
                          .maps_text = text,
                          .changed = changed_,
                          .memory_fd = anew_ ? memory_.get() : -1,
                          .calls = calls,
                          .earlier_processor_ns = counters_.cpu_ns,
-                         .stack_limit_bytes = stack_limit_bytes(thread_.tid())};
-    if (anew_) request.changed = {};
+                         .stack_limit_bytes = stack_limit_bytes(process_.live_tid())};
+    if (anew_) {
+        request.changed = {};
+        request.cpu = others.front().cpu;
+        request.thread = 0;
+        request.state = others.front().state;
+        request.rseq = others.front().rseq;
+        request.more_threads = std::span(others).subspan(1);
+    }
+    // Their order depends on nothing else than the program.
+    request.limits.seed = options_.turns_seed;
     set_levels(request.limits);
     request.limits.executes_nondeterministic = calls == RunCalls::forwarded;
+    request.limits.lasting_threads = calls == RunCalls::forwarded;
     TRY(of_worker(worker_->begin_exact(request)));
     is_current_ = anew_ = layout_changed_ = stopping_ = false;
     changed_.clear();
     return true;
 }
 
+// All threads, for a worker that does not know them. It does not know who waits for whom either:
+// calls that wait in the emulation are made anew.
+std::vector<StartThread> ForwardedRun::other_threads() const {
+    using State = GuestThreads::State;
+    std::vector<StartThread> threads;
+    for (std::size_t i = 0; i < process_.size(); ++i) {
+        if (!process_.has(i)) {
+            threads.push_back(
+                {.cpu = {}, .state = State::stopped, .pace = GuestThreads::usual_pace});
+            continue;
+        }
+        const auto& each = process_.thread(i);
+        const bool waits = each.place() == State::waits;
+        threads.push_back({.cpu = waits ? before_call(each.state()) : each.state(),
+                           .state = waits ? State::runs : each.place(),
+                           .pace = GuestThreads::usual_pace,
+                           .rseq = each.rseq().empty() ? GuestAddress{} : each.rseq().start});
+    }
+    return threads;
+}
+
 // Reads the mappings. Returns false if there are some that the emulator cannot have.
 Result<bool> ForwardedRun::prepare_layout(std::string& text) {
-    TRY_ASSIGN(text, read_maps_text(thread_.tid()));
+    TRY_ASSIGN(text, read_maps_text(process_.live_tid()));
     TRY_ASSIGN(map_, MemoryMap::parse(text));
     consumer_.set_layout(map_);
-    TRY_ASSIGN(missing_, of_worker(shared_files_.give(thread_.tid(), map_, *worker_)));
+    TRY_ASSIGN(missing_, of_worker(shared_files_.give(process_.live_tid(), map_, *worker_)));
     return !missing_.writable;
 }
 
@@ -253,129 +293,64 @@ Result<SampleOutcome> ForwardedRun::follow_emulation() {
 Result<bool> ForwardedRun::is_stop_due() {
     if (is_gone_) return false;
     if (options_.is_given_up && options_.is_given_up()) return true;
-    return native_.has_signal();
+    TRY_ASSIGN(const auto signalled, process_.signalled());
+    return signalled.has_value();
 }
 
 Result<void> ForwardedRun::answer(const WorkerProcess::Question& question) {
     CallRequest request;
     if (question.size() != sizeof request) return unasked_question();
     std::memcpy(&request, question.data(), sizeof request);
-    auto answered = make_call(request);
-    const bool checks_next =
-        answered && answered->kind == CallAnswer::Kind::returned && is_check_due();
+    const bool is_call = request.kind == CallRequest::Kind::call;
+    const auto number = is_call ? static_cast<std::uint32_t>(request.cpu[Gpr::rax]) : no_number;
+    auto answered = process_.answer(request, [this] { return is_stop_due(); });
     if (!answered && answered.error().code != ErrorCode::gone) return std::move(answered).error();
     is_gone_ = !answered;
-    CallAnswer answer = answered ? *answered : CallAnswer{.kind = CallAnswer::Kind::gone};
-    const auto number = static_cast<std::uint32_t>(request.cpu[Gpr::rax]);
+    if (is_gone_)
+        answered = ForwardedProcess::Answer{
+            .message = {.kind = CallAnswer::Kind::gone, .thread = request.thread}};
+    auto& message = answered->message;
+    left_ = std::move(answered->left);
+    const bool has_returned = message.kind == CallAnswer::Kind::returned;
     // The next stretch begins with the new limit of the stack.
-    answer.ends_run = checks_next || number == SYS_setrlimit || number == SYS_prlimit64;
-    if (number == SYS_rseq && answered) {
-        TRY_ASSIGN(rseq_, read_rseq_area(thread_));
-    }
+    message.ends_run |=
+        (has_returned && is_check_due()) || number == SYS_setrlimit || number == SYS_prlimit64;
+    if (number == SYS_rseq && has_returned) TRY(process_.thread(request.thread).read_rseq());
+    if (number == SYS_sched_setaffinity && has_returned)
+        process_.thread(request.thread).note_processor(memory_.get());
     std::string text;
-    if (answer.kind == CallAnswer::Kind::returned && std::exchange(layout_changed_, false)) {
+    if (answered->layout_changed) {
         TRY_ASSIGN(const bool ready, prepare_layout(text));
-        answer.maps_bytes = text.size();
+        message.maps_bytes = text.size();
         // Probes can be set only between two stretches.
         layout_changed_ = options_.probes && !options_.probes->is_prepared(map_);
-        answer.ends_run |= layout_changed_;
+        message.ends_run |= layout_changed_;
         if (!ready) {
-            answer.kind = CallAnswer::Kind::left;
-            left_ = Passage{.blocked = unshared_memory(*missing_.writable)};
+            message.kind = CallAnswer::Kind::left;
+            left_ = {message.thread, {.blocked = unshared_memory(*missing_.writable)}};
         }
     }
-    std::vector<std::byte> bytes(sizeof answer);
-    std::memcpy(bytes.data(), &answer, sizeof answer);
-    const auto add = [&](const std::vector<MemoryRange>& ranges) {
-        const auto as_bytes = std::as_bytes(std::span(ranges));
-        bytes.insert(bytes.end(), as_bytes.begin(), as_bytes.end());
+    if (answered->born) begin_trace(message.new_thread);
+    std::vector<std::byte> bytes;
+    const auto add = [&](const auto& each) {
+        const auto more = std::as_bytes(std::span(each));
+        bytes.insert(bytes.end(), more.begin(), more.end());
     };
+    add(std::span(&message, 1));
+    if (message.kind == CallAnswer::Kind::born) add(std::span(&*answered->born, 1));
     add(missing_.others);
-    add(written_at_resume());
-    if (left_) add(left_->writes.ranges);
+    add(answered->ranges);
     return of_worker(worker_->answer_call(bytes, text));
 }
 
-// What the kernel writes when the process goes on: the number of its processor, and where that is.
-// Between them is what only the program writes (struct rseq, include/uapi/linux/rseq.h).
-std::vector<MemoryRange> ForwardedRun::written_at_resume() const {
-    constexpr std::uint64_t numbers_end = 8, place_start = 20, place_end = 28;
-    if (rseq_.empty()) return {};
-    std::vector<MemoryRange> ranges = {{rseq_.start, rseq_.start + numbers_end}};
-    if (rseq_.end - rseq_.start >= place_end)
-        ranges.push_back({rseq_.start + place_start, rseq_.start + place_end});
-    return ranges;
-}
-
-// Has the process make the call.
-Result<CallAnswer> ForwardedRun::make_call(const CallRequest& request) {
-    state_ = request.cpu;
-    native_.enter_handlers_with(&state_);
-    ++stats_.intervals;
-    ++stats_.boundaries["a system call"];
-    const auto number = static_cast<std::int64_t>(request.cpu[Gpr::rax]);
-    // A child begins with the process's own extended state.
-    TRY(set_off_call(request.cpu, request.is_current != 0));
-    // The program asks for its own processors, or bears what inherits them.
-    const bool has_own = std::ranges::find(affinity_calls, number) != affinity_calls.end();
-    if (has_own) processor_.remove(thread_.tid());
-    TRY_ASSIGN(auto passage,
-               native_.pass_syscall({.names_writes = false, .handlers_first = false}));
-    if (passage.blocked.empty()) passage.blocked = why_not_further();
-    if (has_own) processor_.add(thread_.tid());
-    if (number == SYS_sched_setaffinity) note_processor();
-    return answer_of(passage);
-}
-
-// Writes the processor's number where the kernel will write it when the process goes on, if the
-// process may use one alone.
-void ForwardedRun::note_processor() const {
-    cpu_set_t processors;
-    CPU_ZERO(&processors);
-    if (rseq_.empty() || sched_getaffinity(thread_.tid(), sizeof processors, &processors) != 0 ||
-        CPU_COUNT(&processors) != 1)
-        return;
-    std::uint32_t number = 0;
-    while (!CPU_ISSET(number, &processors)) ++number;
-    const std::array<std::uint32_t, 2> start_and_now = {number, number};
-    static_cast<void>(pwrite(memory_.get(), start_and_now.data(), sizeof start_and_now,
-                             static_cast<off_t>(rseq_.start.value)));
-}
-
-// Leads the process to the entry of a system call. `cpu` is the program's state behind the
-// instruction.
-Result<void> ForwardedRun::set_off_call(const CpuState& cpu, bool with_extended) {
-    TRY_ASSIGN(auto registers, thread_.registers());
-    store_general(cpu, registers);
-    registers.rip -= syscall_bytes;
-    registers.orig_rax = no_syscall;
-    TRY(thread_.set_registers(registers));
-    if (with_extended) TRY(native_.make_state_true());
-    TRY_ASSIGN(const bool there, native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
-    if (!there) return Error{ErrorCode::system, 0, "the process did not come to a system call"};
-    return {};
-}
-
-// Why the program cannot be followed behind the call that it has made; empty if it can.
-std::string ForwardedRun::why_not_further() {
-    if (native_.has_processor_timer())
-        return "it set a timer of processor time, of which its process takes none";
-    if (native_.has_memory_sharer()) return "a child of it goes on in the same memory";
-    return {};
-}
-
-Result<CallAnswer> ForwardedRun::answer_of(const Passage& passage) {
-    if (passage.executed || passage.jumped || !passage.blocked.empty()) {
-        left_ = passage;
-        // A call that was not made has written nothing.
-        return CallAnswer{
-            .kind = passage.executed ? CallAnswer::Kind::gone : CallAnswer::Kind::left,
-            .rax = passage.result.value_or(static_cast<std::uint64_t>(-EINTR))};
-    }
-    TRY_ASSIGN(const auto registers, thread_.registers());
-    layout_changed_ = passage.writes.layout;
-    return CallAnswer{
-        .rax = registers.rax, .fs_base = registers.fs_base, .gs_base = registers.gs_base};
+// Notes what the threads have come to.
+void ForwardedRun::take_states(const SampleOutcome& outcome) {
+    if (outcome.threads.empty()) thread().emulated_to(outcome.cpu, GuestThreads::State::runs);
+    for (std::size_t i = 0; i < outcome.threads.size(); ++i)
+        if (process_.has(i))
+            process_.thread(i).emulated_to(outcome.threads[i].cpu, outcome.threads[i].state);
+    at_ = left_ ? left_->index : outcome.thread;
+    if (!process_.has(at_)) at_ = process_.first_live();
 }
 
 // Leads the process on from where the emulation has ended.
@@ -385,29 +360,33 @@ Result<bool> ForwardedRun::end_stretch(const SampleOutcome& outcome) {
         return Error{
             ErrorCode::system, 0,
             fmt::format("the emulation ended at {:#x} by {}", outcome.cpu.rip.value, name(end))};
-    if (left_) {
-        is_current_ = true;
-        if (!left_->executed && !left_->jumped) TRY(native_.make_state_true());
-        return prepare_next(std::move(*left_));
-    }
-    if (end == SampleEnd::exit) return Error{ErrorCode::gone, ESRCH, "the program has ended"};
-    TRY(thread_.set_cpu_state(outcome.cpu));
     is_current_ = true;
-    state_ = outcome.cpu;
-    native_.enter_handlers_with(&state_);
-    TRY_ASSIGN(auto passage, pass_end(outcome));
+    if (left_) {
+        auto& passage = left_->passage;
+        if (!passage.executed && !passage.jumped) TRY(thread().native().make_state_true());
+        TRY(thread().read_state());
+        return prepare_next(std::move(passage));
+    }
+    is_current_ = false;
+    if (end == SampleEnd::exit) return Error{ErrorCode::gone, ESRCH, "the program has ended"};
+    TRY(thread().make_true());
+    is_current_ = true;
+    TRY_ASSIGN(auto passage, end == SampleEnd::size ? deliver_signals() : pass_end(outcome));
     if (outcome.worker_exhausted) TRY(replace_worker());
     return prepare_next(std::move(passage));
+}
+
+// Delivers the signals for which the stretch has ended, if it has ended for them.
+Result<Passage> ForwardedRun::deliver_signals() {
+    TRY_ASSIGN(const auto signalled, process_.signalled());
+    if (!signalled) return Passage{};
+    at_ = *signalled;
+    return thread().deliver_signals();
 }
 
 Result<Passage> ForwardedRun::pass_end(const SampleOutcome& outcome) {
     placings_ = outcome.result.end == SampleEnd::no_room ? placings_ + 1 : 0;
     switch (outcome.result.end) {
-        case SampleEnd::size: {
-            Passage passage;
-            TRY(native_.deliver_waiting(passage));
-            return passage;
-        }
         case SampleEnd::no_room:
             // There may be room at another distance, or in another worker, whose mappings are
             // elsewhere.
@@ -433,36 +412,42 @@ Result<Passage> ForwardedRun::pass_fault(const SampleOutcome& outcome) {
     if (is_clock || (mapping && outcome.result.signal == SIGBUS)) return pass_instruction();
     ++stats_.intervals;
     ++stats_.boundaries["a fault"];
-    TRY_ASSIGN(const bool there, native_.run_to({.kind = NativeRun::Stop::Kind::fault,
-                                                 .address = outcome.cpu.rip,
-                                                 .signal = outcome.result.signal}));
-    if (there) return native_.pass_fault();
+    TRY_ASSIGN(const bool there, thread().native().run_to({.kind = NativeRun::Stop::Kind::fault,
+                                                           .address = outcome.cpu.rip,
+                                                           .signal = outcome.result.signal}));
+    if (there) return led_on(thread().native().pass_fault());
     ++stats_.excluded["the hardware did not fault where the emulator did"];
     anew_ = jumped_ = true;
-    return native_.pass_whatever();
+    return led_on(thread().native().pass_whatever());
 }
 
 Result<Passage> ForwardedRun::pass_instruction() {
     ++stats_.intervals;
     ++stats_.native_instructions;
     ++stats_.boundaries["an instruction"];
-    return native_.pass_instruction(false);
+    return led_on(thread().native().pass_instruction(false));
 }
 
 // Lets the program run to its next system call, where it can be followed again.
 Result<Passage> ForwardedRun::pass_to_next_call(std::string why) {
     ++stats_.excluded[std::move(why)];
     anew_ = jumped_ = true;
-    native_.enter_handlers_with(nullptr);
-    TRY(native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
-    return native_.pass_whatever();
+    thread().native().enter_handlers_with(nullptr);
+    TRY(thread().native().run_to({.kind = NativeRun::Stop::Kind::syscall}));
+    return led_on(thread().native().pass_whatever());
+}
+
+// The thread has been led on by itself.
+Result<Passage> ForwardedRun::led_on(Result<Passage> passage) {
+    if (passage) TRY(thread().read_state());
+    return passage;
 }
 
 // Notes what the next stretch must know of what happened in between. Returns false if the program
 // cannot be followed any further.
 Result<bool> ForwardedRun::prepare_next(Passage passage) {
-    native_.enter_handlers_with(nullptr);
-    stats_.signals = native_.signals_held();
+    thread().native().enter_handlers_with(nullptr);
+    stats_.signals = process_.signals_held();
     if (!passage.blocked.empty()) {
         stats_.stopped_early = std::move(passage.blocked);
         return false;
@@ -473,7 +458,8 @@ Result<bool> ForwardedRun::prepare_next(Passage passage) {
     layout_changed_ |= passage.writes.layout || all;
     anew_ |= passage.executed;
     if (passage.executed) stop_.target().end_companion();
-    jumped_ |= passage.jumped || passage.executed;
+    jumped_ |= passage.jumped;
+    new_trace_ |= passage.executed;
     return true;
 }
 
@@ -483,16 +469,31 @@ Result<void> ForwardedRun::replace_worker() {
     processor_.add(worker_->pid());
     if (options_.probes) options_.probes->new_worker();
     consumer_.new_emulator();
-    anew_ = true;
+    anew_ = new_trace_ = true;
     return {};
 }
 
-Result<void> ForwardedRun::restart_trace() {
-    TRY_ASSIGN(const auto snapshot, thread_.snapshot());
-    ProcessMemory memory(thread_.tid());
-    consumer_.restart(unwinder_.unwind(snapshot.cpu, map_, memory));
-    jumped_ = false;
-    return {};
+void ForwardedRun::restart_trace() {
+    const bool only_one = process_.size() == 1;
+    if (new_trace_ || (jumped_ && only_one)) {
+        consumer_.restart(stack_of(0));
+        for (std::size_t i = 0; i < process_.size(); ++i)
+            if (process_.has(i)) begin_trace(i);
+    } else if (jumped_) {
+        begin_trace(at_);
+    }
+    new_trace_ = jumped_ = false;
+}
+
+void ForwardedRun::begin_trace(std::size_t index) {
+    consumer_.begin_thread(static_cast<GuestThreads::Index>(index), process_.thread(index).tid(),
+                           stack_of(index));
+}
+
+std::vector<GuestAddress> ForwardedRun::stack_of(std::size_t index) {
+    if (!process_.has(index)) return {};
+    ProcessMemory memory(process_.live_tid());
+    return unwinder_.unwind(process_.thread(index).state(), map_, memory);
 }
 
 }  // namespace shadowprof

@@ -1,5 +1,6 @@
 #include "shadow/exact/native_run.h"
 
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -27,11 +28,14 @@ constexpr std::uint64_t vdso_stack_bytes = 4096;
 // How much a vDSO function writes at each pointer that it is given: struct timespec or less.
 constexpr std::uint64_t vdso_result_bytes = 16;
 
-// The kernel's results for a call that is about to begin again (include/linux/errno.h).
+// How often to look whether a thread that is busy in the kernel has gone to sleep.
+constexpr std::chrono::microseconds look_at_busy_thread{50};
+
+// Whether a call is about to begin again.
 bool is_restart(const user_regs_struct& registers) {
-    constexpr std::int64_t first = -516, last = -512;
     const auto result = static_cast<std::int64_t>(registers.rax);
-    return static_cast<std::int64_t>(registers.orig_rax) >= 0 && first <= result && result <= last;
+    return static_cast<std::int64_t>(registers.orig_rax) >= 0 && restart_by_kernel <= result &&
+           result <= restart_after_handler;
 }
 
 // Where a signal's frame ends that begins at `frame`: behind the extended state, of which the
@@ -259,13 +263,22 @@ Result<Passage> NativeRun::leave_syscall() {
     return passage;
 }
 
-// Waits for the new thread's first stop and leaves it in the hub. From then on the target knows the
-// thread and can let it go.
-Result<void> NativeRun::await_birth() {
+// The kernel reports a child that will not send SIGCHLD like a thread.
+Result<void> NativeRun::take_birth() {
+    auto& passage = entered_.passage;
     TRY_ASSIGN(const auto message, thread_.event_message());
     const auto born = static_cast<pid_t>(message);
+    const bool is_thread = is_thread_of(target_.pid(), born);
+    if (is_thread && entered_.manner.follows_threads) {
+        passage.born = born;
+        return {};
+    }
+    if (is_thread) passage.blocked = "it started a second thread";
+    // In the hub the target finds the thread and can let it go.
     const auto status = target_.hub().wait_for(born);
-    if (status) target_.hub().put_back({born, *status});
+    if (status && is_thread) target_.hub().put_back({born, *status});
+    if (status && !is_thread)
+        static_cast<void>(StoppedThread(target_.hub(), born, *status).detach());
     return {};
 }
 
@@ -280,6 +293,22 @@ Result<std::uint64_t> NativeRun::finish_call(Passage& passage) {
         if (!is_restart(now)) return is_restart(at_exit) ? now.rax : at_exit.rax;
         TRY(enter_call_again(passage));
     }
+}
+
+// As finish_call(), but a call that must begin again is not made.
+Result<std::uint64_t> NativeRun::finish_call_outside(Passage& passage) {
+    TRY_ASSIGN(const auto at_exit, thread_.registers());
+    TRY(deliver_pending(passage));
+    TRY_ASSIGN(auto now, thread_.registers());
+    if (!is_restart(now)) return is_restart(at_exit) ? now.rax : at_exit.rax;
+    const bool by_kernel = static_cast<std::int64_t>(now.rax) == restart_by_kernel;
+    now.rip -= syscall_instruction_bytes;
+    now.rax = by_kernel ? std::uint64_t{SYS_restart_syscall} : now.orig_rax;
+    now.orig_rax = no_syscall;
+    TRY(thread_.set_registers(now));
+    TRY(make_state_true());
+    passage.jumped = true;
+    return now.rax;
 }
 
 // Leads the thread to the next exit of a system call that begins again. A signal that comes before
@@ -306,32 +335,75 @@ bool NativeRun::has_memory_sharer() {
 
 Result<Passage> NativeRun::pass_syscall(const CallManner& manner) {
     if (!held_.empty() && manner.handlers_first) return leave_syscall();
-    raise_held();
-    Passage passage;
-    TRY_ASSIGN(const auto entry, thread_.registers());
-    auto call = entered_call(entry);
-    ProcessMemory memory(target_.pid());
-    const auto needed = manner.names_writes ? needed_memory(call, memory) : std::nullopt;
+    TRY(enter_syscall(manner));
     while (true) {
-        TRY_ASSIGN(const auto status, advance(Advance::to_syscall));
-        if (status.kind() == Kind::syscall_stop) break;
-        if (status.is_event(PTRACE_EVENT_EXEC)) passage.executed = true;
-        if (status.is_event(PTRACE_EVENT_CLONE)) {
-            passage.blocked = "it started a second thread";
-            TRY(await_birth());
-        }
-        if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
+        TRY(thread_.await_stop());
+        TRY_ASSIGN(const bool there, take_stop_in_call());
+        if (there) return leave_syscall_behind();
     }
-    if (!passage.blocked.empty()) return passage;
+}
+
+Result<void> NativeRun::enter_syscall(const CallManner& manner) {
+    raise_held();
+    TRY_ASSIGN(const auto entry, thread_.registers());
+    entered_ = {.manner = manner, .call = entered_call(entry), .needed = {}, .passage = {}};
+    ProcessMemory memory(thread_.tid());
+    if (manner.names_writes) entered_.needed = needed_memory(entered_.call, memory);
+    own_trap_ = false;
+    return thread_.set_off(Advance::to_syscall);
+}
+
+// Sees to the stop of a thread that is in a call. If that is not the call's exit, it goes on.
+Result<bool> NativeRun::take_stop_in_call() {
+    const auto& status = thread_.status();
+    auto& passage = entered_.passage;
+    if (status.kind() == Kind::syscall_stop) return true;
+    if (status.is_event(PTRACE_EVENT_EXEC)) passage.executed = true;
+    if (status.is_event(PTRACE_EVENT_CLONE)) TRY(take_birth());
+    if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
+    TRY(thread_.set_off(Advance::to_syscall));
+    return false;
+}
+
+Result<bool> NativeRun::goes_to_exit() {
+    while (true) {
+        // On the thread's own processor, this lets it make the call.
+        sched_yield();
+        TRY_ASSIGN(bool stopped, thread_.has_stopped());
+        while (!stopped) {
+            const auto state = read_thread_state(target_.pid(), thread_.tid()).value_or('X');
+            if (state == 'Z') return Error{ErrorCode::gone, ESRCH, "the thread has ended"};
+            TRY_ASSIGN(stopped, thread_.has_stopped(state == 'S' ? std::chrono::microseconds{}
+                                                                 : look_at_busy_thread));
+            if (!stopped && state == 'S') return false;
+        }
+        TRY_ASSIGN(const bool there, take_stop_in_call());
+        if (there) return true;
+    }
+}
+
+Result<bool> NativeRun::has_come_to_exit() {
+    TRY_ASSIGN(const bool stopped, thread_.has_stopped());
+    if (!stopped) return false;
+    TRY_ASSIGN(const bool there, take_stop_in_call());
+    return there ? Result<bool>(true) : goes_to_exit();
+}
+
+Result<Passage> NativeRun::leave_syscall_behind() {
+    auto& [manner, call, needed, passage] = entered_;
+    if (!passage.blocked.empty()) return std::move(passage);
     // The thread now has the state of the frame, or of a new program.
     if (call.number == SYS_rt_sigreturn || passage.executed) true_state_ = nullptr;
-    TRY_ASSIGN(call.result, finish_call(passage));
+    TRY_ASSIGN(call.result,
+               manner.restarts_outside ? finish_call_outside(passage) : finish_call(passage));
     passage.result = call.result;
     if (call.number == SYS_rt_sigaction) traps_.forget();
     has_processor_timer_ |= sets_processor_timer(call);
     awaits_processor_time_ |= has_processor_timer_ || limits_processor_time(call);
-    if (may_bear_sharer(call)) memory_sharers_.push_back(static_cast<pid_t>(call.result));
+    if (passage.born == 0 && may_bear_sharer(call))
+        memory_sharers_.push_back(static_cast<pid_t>(call.result));
     if (manner.names_writes) {
+        ProcessMemory memory(thread_.tid());
         auto writes = writes_of(call, needed, memory);
         writes.ranges.insert(writes.ranges.end(), passage.writes.ranges.begin(),
                              passage.writes.ranges.end());
@@ -345,13 +417,13 @@ Result<Passage> NativeRun::pass_syscall(const CallManner& manner) {
         if (kind != ProgramKind::elf_x86_64)
             passage.blocked = "it executed a program that is not for x86-64";
     }
-    return passage;
+    return std::move(passage);
 }
 
 Result<Passage> NativeRun::pass_vdso_call() {
     Passage passage;
     TRY_ASSIGN(const auto entry, thread_.registers());
-    ProcessMemory memory(target_.pid());
+    ProcessMemory memory(thread_.tid());
     const auto return_address = read_value<std::uint64_t>(memory, {entry.rsp});
     if (!return_address) {
         passage.blocked = "a vDSO function was called without a stack";

@@ -27,8 +27,14 @@ struct Passage {
     std::optional<std::uint64_t> result = {};
     bool jumped = false;    // it goes on elsewhere: in a signal handler, or after one
     bool executed = false;  // it executes another program
+    pid_t born = 0;         // a thread that it has started, which has not stopped yet
     std::string blocked;    // if not empty: why the program can be followed no further
 };
+
+// The kernel's results for a call that is about to begin again (include/linux/errno.h): behind a
+// handler that asks for it (ERESTARTSYS), or in a way that only the kernel knows
+// (ERESTART_RESTARTBLOCK), and not behind a handler.
+inline constexpr std::int64_t restart_after_handler = -512, restart_by_kernel = -516;
 
 class NativeRun {
   public:
@@ -58,9 +64,21 @@ class NativeRun {
         // If signals are held, the thread is led to their handlers instead, after which it enters
         // the call again. Otherwise they come while it is in the call.
         bool handlers_first = true;
+        // A second thread can be followed.
+        bool follows_threads = false;
+        // An interrupted call that begins again is left to the caller, who makes it anew: the
+        // thread then stands before it, and has `jumped`.
+        bool restarts_outside = false;
     };
     // Leads the thread from the entry of a system call past it.
     Result<Passage> pass_syscall(const CallManner& manner);
+    // The same in parts, for a thread that may sleep in the call while others go on. No signals may
+    // be held if handlers come first. Whether the thread has come to the call's exit:
+    // goes_to_exit() waits as long as the thread is awake, and has_come_to_exit() not at all.
+    Result<void> enter_syscall(const CallManner& manner);
+    Result<bool> goes_to_exit();
+    Result<bool> has_come_to_exit();
+    Result<Passage> leave_syscall_behind();
     // Leads the thread from the entry of a vDSO function past its return.
     Result<Passage> pass_vdso_call();
     // Leads the thread past the instruction that it stands before. `registers_only`: it writes no
@@ -109,10 +127,12 @@ class NativeRun {
     Result<WaitStatus> step();
     Result<WaitStatus> advance_to(Breakpoint& breakpoint, Advance how);
     Result<bool> hold_if_from_outside();
+    Result<bool> take_stop_in_call();
     Result<std::uint64_t> finish_call(Passage& passage);
+    Result<std::uint64_t> finish_call_outside(Passage& passage);
     Result<void> enter_call_again(Passage& passage);
     Result<Passage> leave_other_call(user_regs_struct before);
-    Result<void> await_birth();
+    Result<void> take_birth();
     Result<bool> is_synchronous() const;
     Result<void> hold();
     Result<bool> is_pending() const;
@@ -134,6 +154,14 @@ class NativeRun {
     bool awaits_processor_time_ = false;
     std::vector<pid_t> memory_sharers_;
     const CpuState* true_state_ = nullptr;
+    // The system call that the thread is in.
+    struct Entered {
+        CallManner manner;
+        PassedSyscall call;
+        std::optional<std::vector<MemoryBytes>> needed;  // needed_memory()
+        Passage passage;
+    };
+    Entered entered_;
 };
 
 }  // namespace shadowprof

@@ -14,7 +14,8 @@ class CountingUser final : public TraceUser {
   public:
     void restart(std::vector<GuestAddress>) override {}
     void set_layout(MemoryMap) override {}
-    void use(std::span<const std::uint64_t> words, const BlockTable& table) override {
+    void use(GuestThreads::Index, std::span<const std::uint64_t> words,
+             const BlockTable& table) override {
         std::uint64_t sum = 0;
         for (const auto id : words) sum += id < sizes_.size() ? sizes_[id] : size_of(id, table);
         instructions_ += sum;

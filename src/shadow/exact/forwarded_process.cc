@@ -1,0 +1,246 @@
+#include "shadow/exact/forwarded_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/sched.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+#include "ptrace/proc/proc.h"
+#include "shadow/exact/exact_limits.h"
+
+namespace shadowprof {
+namespace {
+
+using State = GuestThreads::State;
+
+constexpr std::array<std::int64_t, 2> executing_calls = {SYS_execve, SYS_execveat};
+constexpr std::array<std::int64_t, 2> ending_calls = {SYS_exit, SYS_exit_group};
+
+// futex_waitv and futex_requeue, which C libraries do not name yet.
+constexpr std::array<std::int64_t, 2> calls_of_several_futexes = {449, 456};
+
+bool is_one_of(std::int64_t number, const std::array<std::int64_t, 2>& calls) {
+    return std::ranges::find(calls, number) != calls.end();
+}
+
+std::int64_t number_of(const CpuState& call) {
+    return static_cast<std::int32_t>(call[Gpr::rax]);
+}
+
+}  // namespace
+
+ForwardedProcess::ForwardedProcess(Target& target, StoppedThread& first, BreakpointKind breakpoints,
+                                   OneProcessor& processor, ExactStats& stats)
+    : target_(target), breakpoints_(breakpoints), processor_(processor), stats_(stats) {
+    threads_.push_back(std::make_unique<ForwardedThread>(target, first, breakpoints, processor));
+}
+
+std::size_t ForwardedProcess::live_threads() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(threads_, [](const auto& thread) { return thread != nullptr; }));
+}
+
+std::size_t ForwardedProcess::first_live() const {
+    const auto live =
+        std::ranges::find_if(threads_, [](const auto& thread) { return thread != nullptr; });
+    return live == threads_.end() ? 0 : static_cast<std::size_t>(live - threads_.begin());
+}
+
+pid_t ForwardedProcess::live_tid() const {
+    const auto live = first_live();
+    return has(live) ? thread(live).tid() : target_.pid();
+}
+
+std::uint64_t ForwardedProcess::signals_held() const {
+    auto sum = signals_of_ended_;
+    for (const auto& thread : threads_)
+        if (thread) sum += thread->native().signals_held();
+    return sum;
+}
+
+Result<ForwardedProcess::Answer> ForwardedProcess::answer(
+    const CallRequest& request, const std::function<Result<bool>()>& must_not_wait) {
+    if (request.kind != CallRequest::Kind::call) return answer_ended(request, must_not_wait);
+    if (!has(request.thread) || thread(request.thread).is_in_call())
+        return Error{ErrorCode::invalid, 0, "the emulator's process asks for no such thread"};
+    return answer_call(request);
+}
+
+Result<ForwardedProcess::Answer> ForwardedProcess::answer_call(const CallRequest& request) {
+    ++stats_.intervals;
+    ++stats_.boundaries["a system call"];
+    const auto number = number_of(request.cpu);
+    if (is_one_of(number, ending_calls)) note_names();
+    const bool has_others = live_threads() > 1;
+    if (number == SYS_exit && has_others) return end_thread(request);
+    if (auto why = why_not_made(request.cpu); !why.empty()) return refuse(request, std::move(why));
+    auto called = thread(request.thread).make_call(request, has_others);
+    if (!called && called.error().code == ErrorCode::gone && has_others && outlives(request.thread))
+        return ended(request.thread, thread(request.thread).end_of_killed());
+    TRY_ASSIGN(auto passage, std::move(called));
+    if (passage) return answer_of(request.thread, &request, std::move(*passage));
+    Answer answer{.message = {.kind = CallAnswer::Kind::under_way, .thread = request.thread}};
+    // The kernel marks the word of a lock with priority inheritance while a thread waits for it.
+    if (number == SYS_futex) {
+        const GuestAddress word{request.cpu[Gpr::rdi]};
+        answer.ranges.push_back({word, word + sizeof(std::uint32_t)});
+    }
+    return answer;
+}
+
+// Why a call is left to the program itself, which then can be followed no further.
+std::string ForwardedProcess::why_not_made(const CpuState& call) const {
+    const auto number = number_of(call);
+    const auto threads = live_threads();
+    if (threads > 1 && is_one_of(number, executing_calls))
+        return "a program of several threads executes another";
+    if (threads > 1 && is_one_of(number, calls_of_several_futexes))
+        return "it waits for several futexes at once";
+    if (number == SYS_userfaultfd) return "it sees to its own page faults (userfaultfd)";
+    if (threads >= GuestThreads::max_threads && (number == SYS_clone || number == SYS_clone3))
+        return fmt::format("it has more than {} threads", GuestThreads::max_threads);
+    return {};
+}
+
+// Leaves the thread before the call.
+Result<ForwardedProcess::Answer> ForwardedProcess::refuse(const CallRequest& request,
+                                                          std::string why) {
+    auto& thread = *threads_[request.thread];
+    thread.emulated_to(request.cpu, State::waits);
+    TRY(thread.make_true());
+    return Answer{.message = {.kind = CallAnswer::Kind::left,
+                              .thread = request.thread,
+                              .rax = static_cast<std::uint64_t>(-EINTR)},
+                  .left = Left{request.thread, {.blocked = std::move(why)}}};
+}
+
+Result<ForwardedProcess::Answer> ForwardedProcess::end_thread(const CallRequest& request) {
+    TRY_ASSIGN(const auto message, thread(request.thread).end(request.cpu));
+    return ended(request.thread, message);
+}
+
+ForwardedProcess::Answer ForwardedProcess::ended(std::size_t index, CallAnswer message) {
+    message.thread = index;
+    signals_of_ended_ += thread(index).native().signals_held();
+    threads_[index].reset();
+    return Answer{.message = message};
+}
+
+// Whether other threads go on when this one was killed: a filter of system calls can kill one
+// alone. Otherwise all end at once, which takes a moment.
+bool ForwardedProcess::outlives(std::size_t index) const {
+    constexpr std::chrono::milliseconds moment{200}, look{5};
+    for (auto waited = look; waited < moment; waited += look) {
+        for (const auto& other : threads_) {
+            if (!other || other.get() == &thread(index)) continue;
+            const auto state = read_thread_state(target_.pid(), other->tid()).value_or('X');
+            if (state == 'Z' || state == 'X') return false;
+        }
+        std::this_thread::sleep_for(look);
+    }
+    return true;
+}
+
+// `call` is null if the call was under way before.
+Result<ForwardedProcess::Answer> ForwardedProcess::answer_of(std::size_t index,
+                                                             const CallRequest* call,
+                                                             Passage passage) {
+    if (passage.blocked.empty()) passage.blocked = why_not_further();
+    Answer answer{.message = {.thread = index}, .ranges = thread(index).written_at_resume()};
+    if (passage.executed || passage.jumped || !passage.blocked.empty()) {
+        using enum CallAnswer::Kind;
+        answer.message.kind = passage.executed ? gone : left;
+        // A call that was not made has written nothing.
+        answer.message.rax = passage.result.value_or(static_cast<std::uint64_t>(-EINTR));
+        const auto& written = passage.writes.ranges;
+        answer.ranges.insert(answer.ranges.end(), written.begin(), written.end());
+        answer.left = Left{index, std::move(passage)};
+        return answer;
+    }
+    TRY_ASSIGN(const auto registers, thread(index).stopped().registers());
+    answer.layout_changed = passage.writes.layout;
+    answer.message.rax = registers.rax;
+    answer.message.fs_base = registers.fs_base;
+    answer.message.gs_base = registers.gs_base;
+    if (passage.born != 0 && call) TRY(add_born(passage.born, call->cpu, answer));
+    return answer;
+}
+
+Result<void> ForwardedProcess::add_born(pid_t tid, const CpuState& call, Answer& answer) {
+    TRY_ASSIGN(auto born, ForwardedThread::take_born(target_, tid, call, breakpoints_, processor_));
+    auto place = std::ranges::find_if(threads_, [](const auto& each) { return !each; });
+    if (place == threads_.end()) place = threads_.insert(place, nullptr);
+    answer.message.kind = CallAnswer::Kind::born;
+    answer.message.new_thread = static_cast<std::uint64_t>(place - threads_.begin());
+    answer.born = born->state();
+    *place = std::move(born);
+    note_names();
+    return {};
+}
+
+Result<ForwardedProcess::Answer> ForwardedProcess::answer_ended(
+    const CallRequest& request, const std::function<Result<bool>()>& must_not_wait) {
+    while (true) {
+        for (std::size_t i = 0; i < size(); ++i) {
+            if (!has(i) || !thread(i).is_in_call()) continue;
+            TRY_ASSIGN(auto passage, thread(i).passed_call());
+            if (passage) return answer_of(i, nullptr, std::move(*passage));
+        }
+        Answer none{.message = {.kind = CallAnswer::Kind::none}};
+        if (request.kind == CallRequest::Kind::ended) return none;
+        const auto left_ns = request.until_ns - read_clock_ns(CLOCK_MONOTONIC);
+        if (left_ns <= 0) return none;
+        TRY_ASSIGN(const bool stops, must_not_wait());
+        none.message.ends_run = stops;
+        if (stops) return none;
+        WaitHub::sleep(
+            std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left_ns), signal_period));
+    }
+}
+
+std::string ForwardedProcess::why_not_further() const {
+    for (const auto& thread : threads_) {
+        if (!thread) continue;
+        if (thread->native().has_processor_timer())
+            return "it set a timer of processor time, of which its process takes none";
+        if (thread->native().has_memory_sharer()) return "a child of it goes on in the same memory";
+    }
+    return {};
+}
+
+Result<std::optional<std::size_t>> ForwardedProcess::signalled() const {
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (!has(i)) continue;
+        TRY_ASSIGN(const bool waits, thread(i).has_signal());
+        if (waits) return std::optional(i);
+    }
+    return std::optional<std::size_t>();
+}
+
+Result<void> ForwardedProcess::release(std::size_t current) {
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (!has(i)) continue;
+        if (i != current && !thread(i).is_in_call()) TRY(thread(i).make_true());
+        TRY(thread(i).release());
+    }
+    for (const auto& thread : threads_)
+        if (thread) thread->detach();
+    return {};
+}
+
+void ForwardedProcess::note_names() {
+    for (const auto& thread : threads_) {
+        if (!thread) continue;
+        auto name = read_thread_name(target_.pid(), thread->tid());
+        if (name) names_[thread->tid()] = std::move(*name);
+    }
+}
+
+}  // namespace shadowprof

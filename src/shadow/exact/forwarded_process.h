@@ -1,0 +1,88 @@
+// The kernel side of a program that runs in the emulator alone: its process, whose threads make the
+// system calls to which their emulation comes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/memory_range.h"
+#include "base/result.h"
+#include "guest_kernel/forward/call_messages.h"
+#include "profile/profile.h"
+#include "shadow/exact/forwarded_thread.h"
+#include "shadow/exact/one_processor.h"
+
+namespace shadowprof {
+
+class ForwardedProcess {
+  public:
+    // A thread that went on elsewhere than behind its call, or can be followed no further.
+    struct Left {
+        std::size_t index;
+        Passage passage;
+    };
+    struct Answer {
+        CallAnswer message;
+        std::optional<CpuState> born = {};     // the registers of message.new_thread
+        std::vector<MemoryRange> ranges = {};  // that the kernel wrote besides what the call writes
+        bool layout_changed = false;
+        std::optional<Left> left = {};
+    };
+
+    // `first` is the only thread. All must outlive this; `stats` is added to. All functions may
+    // return ErrorCode::gone.
+    ForwardedProcess(Target& target, StoppedThread& first, BreakpointKind breakpoints,
+                     OneProcessor& processor, ExactStats& stats);
+
+    // Threads by their index in the emulation (GuestThreads::Index). A place is empty while its
+    // thread has ended and no other has begun.
+    std::size_t size() const { return threads_.size(); }
+    bool has(std::size_t index) const { return index < size() && threads_[index]; }
+    ForwardedThread& thread(std::size_t index) const { return *threads_[index]; }
+    std::size_t live_threads() const;
+    // The first that has not ended.
+    std::size_t first_live() const;
+    // Through which the process's memory and /proc text can be read.
+    pid_t live_tid() const;
+    std::uint64_t signals_held() const;
+
+    // Answers a question of the worker. While it waits for a call to end, it asks
+    // `must_not_wait` now and then.
+    Result<Answer> answer(const CallRequest& request,
+                          const std::function<Result<bool>()>& must_not_wait);
+    // Why the program cannot be followed behind a call that it has made; empty if it can.
+    std::string why_not_further() const;
+    // The first thread for which a signal waits that can be delivered now, if there is one.
+    Result<std::optional<std::size_t>> signalled() const;
+    // Gives all threads but `current` their states, and lets all go.
+    Result<void> release(std::size_t current);
+    // The names of threads, by id, as they were last.
+    const std::map<pid_t, std::string>& names() const { return names_; }
+    void note_names();
+
+  private:
+    Result<Answer> answer_call(const CallRequest& request);
+    Result<Answer> answer_ended(const CallRequest& request,
+                                const std::function<Result<bool>()>& must_not_wait);
+    std::string why_not_made(const CpuState& call) const;
+    Result<Answer> refuse(const CallRequest& request, std::string why);
+    Result<Answer> end_thread(const CallRequest& request);
+    Answer ended(std::size_t index, CallAnswer message);
+    bool outlives(std::size_t index) const;
+    Result<Answer> answer_of(std::size_t index, const CallRequest* call, Passage passage);
+    Result<void> add_born(pid_t tid, const CpuState& call, Answer& answer);
+
+    Target& target_;
+    const BreakpointKind breakpoints_;
+    OneProcessor& processor_;
+    ExactStats& stats_;
+    std::vector<std::unique_ptr<ForwardedThread>> threads_;
+    std::map<pid_t, std::string> names_;
+    std::uint64_t signals_of_ended_ = 0;
+};
+
+}  // namespace shadowprof

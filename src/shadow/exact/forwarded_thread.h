@@ -1,0 +1,100 @@
+// A thread of a program that runs in the emulator alone. The thread executes no user code: it
+// stands still, and makes the system calls to which its emulation comes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/cpu_state.h"
+#include "base/memory_range.h"
+#include "base/result.h"
+#include "emu/guest/guest_threads.h"
+#include "guest_kernel/forward/call_messages.h"
+#include "ptrace/process/target.h"
+#include "ptrace/remote/rseq_area.h"
+#include "shadow/exact/native_run.h"
+#include "shadow/exact/one_processor.h"
+
+namespace shadowprof {
+
+class ForwardedThread {
+  public:
+    // The program's first thread; `thread` must outlive the object, here and for take_born(). All
+    // functions may return ErrorCode::gone: the process has ended.
+    ForwardedThread(Target& target, StoppedThread& thread, BreakpointKind breakpoints,
+                    OneProcessor& processor);
+    // The thread that another one has just started by `call`, when it has stopped.
+    static Result<std::unique_ptr<ForwardedThread>> take_born(Target& target, pid_t tid,
+                                                              const CpuState& call,
+                                                              BreakpointKind breakpoints,
+                                                              OneProcessor& processor);
+    ForwardedThread(const ForwardedThread&) = delete;
+    ForwardedThread& operator=(const ForwardedThread&) = delete;
+
+    pid_t tid() const { return thread_.tid(); }
+    StoppedThread& stopped() { return thread_; }
+    NativeRun& native() { return native_; }
+
+    // The thread's registers and what its emulation does, when that last stood still. The thread's
+    // own registers may be others.
+    const CpuState& state() const { return state_; }
+    GuestThreads::State place() const { return place_; }
+    void emulated_to(const CpuState& state, GuestThreads::State place);
+    // Whether a call of it is under way.
+    bool is_in_call() const { return place_ == GuestThreads::State::in_call; }
+
+    // Has the thread make the call. Returns how it was passed, or nothing if it is under way.
+    Result<std::optional<Passage>> make_call(const CallRequest& request, bool has_others);
+    // How the call under way was passed; nothing if it still is.
+    Result<std::optional<Passage>> passed_call();
+    // Leads the thread to the entry of the system call behind whose instruction `cpu` is.
+    Result<void> enter_call(const CpuState& cpu, bool with_extended);
+    // Has the thread end, while others go on. The answer says what its end does to memory.
+    Result<CallAnswer> end(const CpuState& cpu);
+    // The same answer for a thread that was killed in its call.
+    CallAnswer end_of_killed() const;
+
+    // Gives the thread the registers and the extended state that it has in the emulation. If it
+    // waits there, it makes the call anew.
+    Result<void> make_true();
+    // Reads the registers, after the thread has gone on by itself.
+    Result<void> read_state();
+    // Delivers the signals that wait for it. Its memory must be the program's.
+    Result<Passage> deliver_signals();
+    // Whether a signal waits for it that can be delivered now.
+    Result<bool> has_signal() const;
+    // Lets go of a thread that has its state, also one whose call is under way.
+    Result<void> release();
+    // Ends the tracing of a thread that was released. Not for the first one.
+    void detach();
+
+    // Reads where the kernel writes when the thread goes on.
+    Result<void> read_rseq();
+    const RseqArea& rseq() const { return rseq_; }
+    // What it writes then.
+    std::vector<MemoryRange> written_at_resume() const;
+    // Writes the processor's number where the kernel will write it when the thread goes on, if the
+    // thread may use one alone.
+    void note_processor(int memory_fd) const;
+
+  private:
+    ForwardedThread(Target& target, StoppedThread&& thread, BreakpointKind breakpoints,
+                    OneProcessor& processor);
+    void finish_call();
+
+    std::optional<StoppedThread> own_;  // unless it is the first
+    Target& target_;
+    StoppedThread& thread_;
+    NativeRun native_;
+    OneProcessor& processor_;
+    CpuState state_;
+    GuestThreads::State place_ = GuestThreads::State::runs;
+    std::int64_t number_ = -1;  // of the call that it is in
+    RseqArea rseq_;
+    GuestAddress cleared_at_end_;  // set_tid_address(2)
+};
+
+}  // namespace shadowprof
