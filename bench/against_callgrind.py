@@ -52,7 +52,7 @@ def run_exact(shadowprof, command, folder, path, same_variants):
     if same_variants:
         fixed = environment_in_callgrind(fixed)
     subprocess.run(["setarch", "-R", shadowprof, "run", "-q", "--mode=exact",
-                    "--profiles=edge,call", "-o", path, "--", *command],
+                    "--profiles=edge,stack,call", "-o", path, "--", *command],
                    cwd=folder, env=fixed, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     return exact_counts(json.loads(path.read_text()), command[0])
 

@@ -290,6 +290,7 @@ class Options(TestCase):
                 self.assertGreater(len(profile[name]), 0)
                 for other in set(lists.values()) - {name}:
                     self.assertEqual(profile.data.get(other, []), [], other)
+                self.assertEqual({len(stack["frames"]) for stack in profile["stacks"]}, {1})
 
     def test_all_kinds_are_all(self):
         profile = self.options_of("--profiles=all", "--max-samples=5")

@@ -354,7 +354,7 @@ class RealPrograms(Views):
             against_callgrind.run_exact(SHADOWPROF, PROGRAMS[name], self.folder, self.profile_path,
                                         True)
         else:
-            self.profile(*PROGRAMS[name], options=("--mode=exact", "--profiles=edge,call"))
+            self.profile(*PROGRAMS[name], options=("--mode=exact", "--profiles=edge,stack,call"))
         self.modules = {pathlib.PurePath(each["path"]).name
                         for each in self.read_profile()["modules"]}
         self.check_views()

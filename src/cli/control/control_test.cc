@@ -164,7 +164,7 @@ TEST_CASE("profiles that cannot be switched apart from others are refused") {
     CHECK(error("profiles edge,path,call,hazard,stream", whole) == "");
     CHECK(error("profiles edge", run_with_bursts()) == "");
     CHECK(error("profiles edge,latency", run_with_bursts())
-              .find("began with can be chosen: edge,path,value") != std::string::npos);
+              .find("began with can be chosen: edge,path,stack,value") != std::string::npos);
     CHECK(error("profiles valuw", whole).starts_with("did you mean 'value'? "));
     for (const char* line : {"profiles", "profiles none", "profiles ,", "budget", "budget 0",
                              "budget 101", "load 0", "load 65", "load x"})

@@ -1,6 +1,8 @@
 // Limits of stack trees, path stores and tables that whole traces do not reach easily.
 #include <doctest/doctest.h>
 
+#include <map>
+
 #include "profile/collect/test_traces.h"
 #include "profile/kinds/paths/path_store.h"
 #include "profile/kinds/stacks/stack_tree.h"
@@ -131,6 +133,28 @@ TEST_CASE("limits cost detail, never instructions or edges") {
     CHECK(p.sampling.counters.at("paths_given_up") > 0);
     CHECK_FALSE(p.notes.empty());
     CHECK(run.profile.check().has_value());
+}
+
+TEST_CASE("without callers and paths, functions have the instructions that they have with them") {
+    TestProgram program;
+    const auto outer = program.add(0x1000, Terminator::call, 0x2000);
+    const auto inner = program.add(0x2000, Terminator::call, 0x2000);
+    const auto by_function = [&](const CollectorOptions& options) {
+        TestRun run(options);
+        run.sample(program, {outer, inner, inner, inner}, {0x1000, 0x5000});
+        const Profile p = run.result();
+        CHECK(run.profile.check().has_value());
+        CHECK(p.paths.empty() != options.limits.keeps_paths);
+        std::map<CodeLocation, std::uint64_t> sums;
+        for (const Stack& stack : p.stacks) {
+            sums[stack.frames.back()] += stack.instructions;
+            if (!options.limits.keeps_callers) CHECK(stack.frames.size() == 1);
+        }
+        return sums;
+    };
+    const auto with = by_function({});
+    CHECK(with.at(at(0x2000)) == 9);
+    CHECK(by_function({.limits = {.keeps_paths = false, .keeps_callers = false}}) == with);
 }
 
 TEST_CASE("edges beyond their limit are left out, counted and noted") {

@@ -10,7 +10,7 @@ FlowTotals::FlowTotals(const BlockRegistry& registry, const FlowLimits& limits, 
       are_samples_(are_samples),
       steps_(registry, limits.steps),
       paths_(limits.paths),
-      stacks_(limits.contexts) {}
+      stacks_(limits.contexts, limits.keeps_callers) {}
 
 FlowTotals::BlockTotals& FlowTotals::block(BlockToken token) {
     if (token >= blocks_.size())
@@ -51,6 +51,7 @@ void FlowTotals::add_path(std::span<const BlockToken> path, PathStore::Handle& p
         if (steps[i] == StepTotals::unknown) steps[i] = steps_.step_id(path[i - 1], path[i]);
         add_step(steps[i], count);
     }
+    if (!limits_.keeps_paths) return;
     if (records_)
         recorder_.add(recorder_.paths, paths_.index(path, place), count);
     else

@@ -26,9 +26,11 @@
 
 namespace shadowprof {
 
-// Limits on the size of a run's profile. Counts below the limits stay exact, and what is left out
-// is counted.
+// What is kept of a run's control flow. Counts below the limits stay exact, and what is left out is
+// counted.
 struct FlowLimits {
+    bool keeps_paths = true;
+    bool keeps_callers = true;  // without, a stack is the function that executes
     std::size_t paths = 1 << 20;
     std::size_t contexts = 1 << 20;
     std::size_t steps = 1 << 23;  // distinct pairs of blocks: more than any program has

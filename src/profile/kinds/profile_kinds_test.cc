@@ -8,7 +8,7 @@ namespace shadowprof::profile_kinds_test {
 
 TEST_CASE("without a request the usual kinds are collected") {
     const ProfileKinds usual;
-    CHECK(usual == ProfileKinds::of<EdgeList, PathList, ValueList, CallList>());
+    CHECK(usual == ProfileKinds::of<EdgeList, PathList, StackList, ValueList, CallList>());
     CHECK(usual.has<EdgeList>());
     CHECK_FALSE(usual.has<LatencyList>());
     CHECK(usual.with<LatencyList>().has<LatencyList>());

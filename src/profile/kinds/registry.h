@@ -35,10 +35,13 @@ using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, Va
 //
 //   option              KindOption
 //   DerivedFrom         if it is not collected itself: a tuple of the kinds it is derived from
+//   is_flat_without_request
+//                       optional: without the request its collector leaves out detail, and the list
+//                       stays
 //   table               optional: TableNames. Reports and pages then show the kind as a table of
 //                       its fields; otherwise they have their own list for it
-using KindsOnRequest = std::tuple<EdgeList, PathList, ValueList, CallList, MethodList, LatencyList,
-                                  StreamList, HazardList, SystemCallList>;
+using KindsOnRequest = std::tuple<EdgeList, PathList, StackList, ValueList, CallList, MethodList,
+                                  LatencyList, StreamList, HazardList, SystemCallList>;
 
 // Calls visit.operator()<Kind>() for each type in the tuple.
 template <typename Tuple, typename Visit>

@@ -63,7 +63,7 @@ std::vector<const ExportFrame*> StackFrames::of(const Stack& stack) {
 
 Error no_stacks() {
     return {ErrorCode::not_found, 0,
-            "the profile has no call stacks; profile with 'call' among --profiles"};
+            "the profile has no call stacks; profile with 'stack' among --profiles"};
 }
 
 }  // namespace shadowprof

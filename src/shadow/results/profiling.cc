@@ -26,13 +26,12 @@ void set_exit(RunInfo& run, const WaitStatus& end) {
         run.exit_status = end.exit_code();
 }
 
-// Removes kinds that were not asked for. The usual kinds come from one trace and cost nothing to
-// have, so a note names those of them that are missing.
+// Removes kinds that were not asked for. A note names the usual kinds that are missing.
 void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
     for_each_kind_on_request([&]<typename Kind>() {
         if constexpr (CollectedKind<Kind>) {
             if (kinds.has<Kind>()) return;
-            Kind::of(profile).clear();
+            if constexpr (!requires { Kind::is_flat_without_request; }) Kind::of(profile).clear();
             if (Kind::option.is_usual)
                 profile.notes.push_back(
                     fmt::format("{} profiles were not asked for", Kind::option.word));
@@ -88,6 +87,8 @@ Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
       collected_({.values = options.profiles.has<ValueList>(),
                   .tnv = options.verbose,
                   .seed = seed_,
+                  .limits = {.keeps_paths = options.profiles.has<PathList>(),
+                             .keeps_callers = options.profiles.has<StackList>()},
                   .are_samples = options.mode != SamplingMode::exact,
                   .weighs_by_clock = weighs_by_clock(options),
                   .references = options.profiles.has<HazardList>()

@@ -10,6 +10,7 @@
 #include "profile/code_location.h"
 #include "profile/kinds/difference.h"
 #include "profile/kinds/fields.h"
+#include "profile/kinds/kind_option.h"
 #include "profile/kinds/sums.h"
 
 namespace shadowprof {
@@ -63,6 +64,9 @@ void fields(auto& visitor, Like<Stack> auto& s) {
 struct StackList {
     using Record = Stack;
     static constexpr std::string_view name = "stacks";
+    static constexpr KindOption option{.word = "stack", .is_usual = true};
+    // Without the request stacks have one frame, as functions are weighed by them.
+    static constexpr bool is_flat_without_request = true;
     static auto& of(auto& profile) { return profile.stacks; }
 };
 

@@ -14,7 +14,8 @@ constexpr std::size_t max_parts = 1 << 22;
 
 }  // namespace
 
-StackTotals::StackTotals(std::size_t max_contexts) : max_contexts_(max_contexts) {
+StackTotals::StackTotals(std::size_t max_contexts, bool keeps_callers)
+    : max_contexts_(max_contexts), keeps_callers_(keeps_callers) {
     note_contexts();
 }
 
@@ -32,6 +33,8 @@ void StackTotals::add(ContextId context, std::uint64_t instructions, double time
 StackTotals::ContextMatch StackTotals::find_place(const StackTree& tree, ContextId context,
                                                   ContextMatches& places) {
     if (context == 0) return {};
+    if (!keeps_callers_)
+        return {.context = tree_.child(0, {StackFrame::no_return, tree.frame(context).function})};
     const ContextMatch parent = places[tree.parent(context)];
     const ContextMatch folded{.context = parent.context, .folded = true};
     if (parent.folded || tree.visible(context) != context) return folded;

@@ -15,8 +15,9 @@ namespace shadowprof {
 
 class StackTotals {
   public:
-    // Keeps at most `max_contexts`.
-    explicit StackTotals(std::size_t max_contexts);
+    // Keeps at most `max_contexts`. Without `keeps_callers`, a context is the function that
+    // executes.
+    StackTotals(std::size_t max_contexts, bool keeps_callers);
 
     // The context here that stands for one of an added tree. It is the same context or, if there
     // are too many, its nearest ancestor here.
@@ -71,6 +72,7 @@ class StackTotals {
     std::uint32_t function_id(CodeLocation location);
 
     std::size_t max_contexts_;
+    bool keeps_callers_;
     // The function that made a call in progress does not matter and is left out, so that contexts
     // differ only if profiles tell them apart.
     StackTree tree_;
