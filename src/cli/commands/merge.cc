@@ -3,6 +3,7 @@
 #include "cli/options/command_line.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
+#include "profile/profile_size.h"
 #include "report/commands/merge_command.h"
 
 namespace shadowprof {
@@ -10,6 +11,7 @@ namespace shadowprof {
 int merge_main(std::span<const std::string> words) {
     std::string output;
     std::vector<std::string> inputs;
+    std::uint64_t max_bytes = default_max_profile_bytes;
     bool quiet = false;
     CommandLine line(
         {"merge", "[options] -o OUT PROFILE...",
@@ -24,9 +26,14 @@ int merge_main(std::span<const std::string> words) {
                   "OUT.old",
           .set = set_text(output),
           .required = true},
+         {.names = "--max-size",
+          .value = "BYTES",
+          .help = "the size of the profile, also with k, M or G: call stacks may take three "
+                  "eighths of it, and paths a quarter [32M]",
+          .set = set_profile_size(max_bytes)},
          {.names = "-q,--quiet", .help = "say nothing if all goes well", .set = set_flag(quiet)}});
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
-    const auto merged = merge_profiles(inputs, output);
+    const auto merged = merge_profiles(inputs, output, max_bytes);
     if (!merged) {
         say("merge: {}", merged.error().message);
         return exit_own_failure;

@@ -4,6 +4,7 @@
 
 #include "base/text/text_format.h"
 #include "cli/options/values.h"
+#include "profile/profile_size.h"
 
 namespace shadowprof {
 namespace {
@@ -40,6 +41,13 @@ SetOption add_text(std::vector<std::string>& texts) {
 SetOption set_count(std::size_t& count) {
     return [&count](std::string_view value) -> Result<void> {
         TRY_ASSIGN(count, parse_count(value, 0));
+        return {};
+    };
+}
+
+SetOption set_profile_size(std::uint64_t& bytes) {
+    return [&bytes](std::string_view value) -> Result<void> {
+        TRY_ASSIGN(bytes, parse_count(value, least_max_profile_bytes));
         return {};
     };
 }

@@ -60,6 +60,8 @@ SetOption set_text(std::string& text);
 SetOption add_text(std::vector<std::string>& texts);
 // Accepts a whole number of at least 0, also with k, M or G.
 SetOption set_count(std::size_t& count);
+// Accepts the size of a profile in bytes, also with k, M or G.
+SetOption set_profile_size(std::uint64_t& bytes);
 
 // Gives `value` to the row. Errors: usage; the message names the option as `typed`, the value and
 // what it must be.

@@ -436,6 +436,12 @@ Rows output_options(RunRequest& request) {
                  "[shadowprof.json]",
          .set = [&](auto value) { return set_output(request, value); },
          .kept = [&]() -> Kept { return request.output; }},
+        {.names = "--max-size",
+         .value = "BYTES",
+         .help = "the size of the profile, also with k, M or G: call stacks may take three eighths "
+                 "of it, and paths a quarter [32M]",
+         .set = set_profile_size(request.options.max_profile_bytes),
+         .kept = [&]() -> Kept { return std::to_string(request.options.max_profile_bytes); }},
         {.names = "--dump-every",
          .value = "TIME",
          .help = "also write a profile of each interval of this length, such as "

@@ -238,7 +238,9 @@ TEST_CASE("stacks are call sites outermost first, then the function that execute
 }
 
 TEST_CASE("recursion keeps one frame for each call, and folds those beyond the limit") {
-    TestRun run;
+    CollectorOptions options;
+    options.limits.stack_bytes = UINT32_MAX;
+    TestRun run(options);
     TestProgram program;
     const auto enter = program.add(0x1000, Terminator::call, 0x1000, 1);
     const auto leaf = program.add(0x1020, Terminator::ret, 0, 1);

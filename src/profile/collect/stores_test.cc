@@ -1,6 +1,7 @@
 // Limits of stack trees, path stores and tables that whole traces do not reach easily.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <map>
 
 #include "profile/collect/test_traces.h"
@@ -83,7 +84,7 @@ TEST_CASE("a copied context unwinds like its original") {
 }
 
 TEST_CASE("a full path store gives up the coldest paths and says how often they were executed") {
-    PathStore store(10);
+    PathStore store({.paths = 10, .blocks = 1000});
     const auto add = [&](std::vector<BlockToken> path, std::uint64_t count) {
         PathStore::Handle place;
         store.add(path, place, count);
@@ -92,6 +93,7 @@ TEST_CASE("a full path store gives up the coldest paths and says how often they 
     add({50}, 7);
     CHECK(store.size() == 6);
     CHECK(store.given_up() == 100 + 200 + 300 + 400 + 500);
+    CHECK(store.paths_given_up() == 5);
     add({10, 10}, 1);
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < store.size(); ++i) {
@@ -104,7 +106,7 @@ TEST_CASE("a full path store gives up the coldest paths and says how often they 
 TEST_CASE("limits cost detail, never instructions or edges") {
     CollectorOptions options;
     options.limits.paths = 4;
-    options.limits.contexts = 3;
+    options.limits.stack_bytes = 45 * stack_file_bytes(0);
     TestRun run(options);
     TestProgram program;
     std::vector<std::uint64_t> words;
@@ -128,10 +130,17 @@ TEST_CASE("limits cost detail, never instructions or edges") {
     CHECK(by_stack == instructions);
     CHECK(steps == words.size() - 1);
     CHECK(p.paths.size() <= 4);
-    CHECK(p.stacks.size() <= 3);
-    CHECK(p.sampling.counters.at("folded_stack_instructions") > 0);
+    std::uint64_t bytes = 0, folded = 0;
+    for (const Stack& stack : p.stacks) {
+        bytes += stack_file_bytes(stack.frames.size() - 1);
+        folded += stack.folded;
+    }
+    CHECK(bytes <= options.limits.stack_bytes);
+    CHECK(folded > 0);
+    CHECK(p.sampling.counters.at("folded_stack_instructions") == folded);
+    CHECK(p.sampling.counters.at("folded_stacks") > 0);
     CHECK(p.sampling.counters.at("paths_given_up") > 0);
-    CHECK_FALSE(p.notes.empty());
+    CHECK(p.sampling.counters.at("paths_left_out") > 0);
     CHECK(run.profile.check().has_value());
 }
 
@@ -155,6 +164,59 @@ TEST_CASE("without callers and paths, functions have the instructions that they 
     const auto with = by_function({});
     CHECK(with.at(at(0x2000)) == 9);
     CHECK(by_function({.limits = {.keeps_paths = false, .keeps_callers = false}}) == with);
+}
+
+// Samples of a recursion in which each call comes from one of two places.
+Profile recursive_profile(const CollectorOptions& options) {
+    TestRun run(options);
+    TestProgram program;
+    const auto left = program.add(0x1000, Terminator::call, 0x1000);
+    const auto right = program.add(0x1100, Terminator::call, 0x1000);
+    const auto jump = program.add(0x1200, Terminator::jump, 0x1100);
+    std::uint64_t random = 1;
+    for (int sample = 0; sample < 40; ++sample) {
+        std::vector<std::uint64_t> words;
+        for (int calls = 0; calls < 30; ++calls) {
+            random = mix64(random);
+            if (random % 2)
+                words.push_back(left);
+            else
+                words.insert(words.end(), {jump, right});
+        }
+        run.begin_weighted(3, {0x1000});
+        run.add(program, words);
+        run.collector.end();
+    }
+    CHECK(run.profile.check().has_value());
+    return run.result();
+}
+
+TEST_CASE("stacks that are folded while samples are collected add up to what they were") {
+    for (const bool holds : {false, true}) {
+        CollectorOptions options;
+        options.weighs_by_clock = holds;
+        const Profile whole = recursive_profile(options);
+        options.limits.stack_bytes = 20'000;
+        const Profile bounded = recursive_profile(options);
+        std::uint64_t bytes = 0;
+        const auto sums_of = [&](const Profile& p) {
+            std::map<CodeLocation, std::array<std::uint64_t, 2>> sums;
+            bytes = 0;
+            for (const Stack& stack : p.stacks) {
+                sums[stack.frames.back()][0] += stack.instructions;
+                sums[stack.frames.back()][1] += stack.samples;
+                bytes += stack_file_bytes(stack.frames.size() - 1);
+                CHECK(stack.error.has_value());
+            }
+            return sums;
+        };
+        const auto all = sums_of(whole);
+        CHECK(bytes > options.limits.stack_bytes);
+        CHECK(sums_of(bounded) == all);
+        CHECK(bytes <= options.limits.stack_bytes);
+        CHECK(bounded.edges == whole.edges);
+        CHECK(bounded.sampling.counters.at("folded_stacks") > 0);
+    }
 }
 
 TEST_CASE("edges beyond their limit are left out, counted and noted") {

@@ -68,13 +68,15 @@ std::uint64_t check_interleaved(std::size_t length) {
     std::vector<Words> words;
     for (std::uint32_t i = 0; i < threads; ++i) words.push_back(walk.words(i, length));
 
-    TestRun apart;
+    CollectorOptions options;
+    options.limits.stack_bytes = UINT32_MAX;
+    TestRun apart(options);
     for (std::uint32_t i = 0; i < threads; ++i) {
         apart.collector.begin({apart.resolver, stack_of(i)});
         CHECK_FALSE(apart.add(walk.program, words[i]).damaged);
         apart.collector.end();
     }
-    TestRun together;
+    TestRun together(options);
     together.collector.begin({together.resolver, stack_of(0)});
     for (std::uint32_t i = 1; i < threads; ++i) together.collector.begin_thread(i, stack_of(i));
     std::mt19937 random(7);

@@ -29,7 +29,7 @@ class BurstTotals {
     BurstTotals(const BlockRegistry& registry, const FlowLimits& limits)
         : edges(registry, limits.steps),
           calls(registry, limits.steps),
-          paths(limits.paths),
+          paths({limits.paths, limits.path_blocks}),
           registry_(registry) {}
 
     // See FlowTotals. The weight counted in bursts is part of `weighted`.
@@ -72,7 +72,7 @@ class BurstSink {
     }
 
     CountTable edges_, calls_;
-    PathStore paths_{2 * many};
+    PathStore paths_{{.paths = 2 * many, .blocks = 2 * many * max_path_blocks}};
     BurstCounts counts_;
     std::uint64_t weight_ = 1;
 };

@@ -20,9 +20,9 @@ FlowRecord FlowRecorder::take(std::uint64_t weight) {
             .paths = pack(paths, weight),
             .instructions = pack(instructions, weight),
             .samples = pack(samples, weight),
+            .folded = pack(folded, weight),
             .mismatched_returns = std::exchange(mismatched_returns, 0) / weight,
-            .steps_left_out = std::exchange(steps_left_out, 0) / weight,
-            .folded_instructions = std::exchange(folded_instructions, 0) / weight};
+            .steps_left_out = std::exchange(steps_left_out, 0) / weight};
 }
 
 }  // namespace shadowprof

@@ -16,14 +16,13 @@ struct FlowRecord {
     PackedCounts executions, starts, ends;  // by block
     PackedCounts steps;
     PackedCounts paths;
-    PackedCounts instructions, samples;  // by context
+    PackedCounts instructions, samples, folded;  // by context
     std::uint64_t mismatched_returns = 0;
     std::uint64_t steps_left_out = 0;
-    std::uint64_t folded_instructions = 0;
 
     std::size_t bytes() const {
         return sizeof *this + executions.bytes() + starts.bytes() + ends.bytes() + steps.bytes() +
-               paths.bytes() + instructions.bytes() + samples.bytes();
+               paths.bytes() + instructions.bytes() + samples.bytes() + folded.bytes();
     }
 };
 
@@ -32,10 +31,9 @@ class FlowRecorder {
   public:
     using Sums = TouchedSums<std::uint32_t>;
 
-    Sums executions, starts, ends, steps, paths, instructions, samples;
+    Sums executions, starts, ends, steps, paths, instructions, samples, folded;
     std::uint64_t mismatched_returns = 0;
     std::uint64_t steps_left_out = 0;
-    std::uint64_t folded_instructions = 0;
 
     static void add(Sums& sums, std::uint32_t id, std::uint64_t count) {
         sums.resize(std::size_t{id} + 1);

@@ -9,8 +9,8 @@ FlowTotals::FlowTotals(const BlockRegistry& registry, const FlowLimits& limits, 
       limits_(limits),
       are_samples_(are_samples),
       steps_(registry, limits.steps),
-      paths_(limits.paths),
-      stacks_(limits.contexts, limits.keeps_callers) {}
+      paths_({limits.paths, limits.path_blocks}),
+      stacks_({.bytes = limits.stack_bytes, .keeps_callers = limits.keeps_callers}) {}
 
 FlowTotals::BlockTotals& FlowTotals::block(BlockToken token) {
     if (token >= blocks_.size())
@@ -66,7 +66,7 @@ void FlowTotals::add_stacks(const StackTree& tree, StackTotals::ContextMatches& 
     for (const ContextId c : instructions.touched()) all += static_cast<double>(instructions[c]);
     for (const ContextId c : instructions.touched()) {
         const auto& place = places[c];
-        if (place.folded) add_folded(instructions[c]);
+        if (place.folded) add_folded(place.context, instructions[c]);
         if (records_)
             recorder_.add(recorder_.instructions, place.context, instructions[c]);
         else
@@ -79,13 +79,14 @@ void FlowTotals::add_stacks(const StackTree& tree, StackTotals::ContextMatches& 
         else
             stacks_.add_samples(places[c].context, amounts.samples[c]);
     }
+    if (!records_) keep_limits();
 }
 
-void FlowTotals::add_folded(std::uint64_t instructions) {
+void FlowTotals::add_folded(ContextId context, std::uint64_t instructions) {
     if (records_)
-        recorder_.folded_instructions += instructions;
+        recorder_.add(recorder_.folded, context, instructions);
     else
-        stacks_.add_folded(instructions);
+        stacks_.add_folded(context, instructions);
 }
 
 FlowRecord FlowTotals::end_record(std::uint64_t weight) {
@@ -107,7 +108,7 @@ void FlowTotals::add(const FlowRecord& record, std::uint64_t weight, double time
         stacks_.add(id, weight * count, time_ns * static_cast<double>(count) / all);
     });
     record.samples.for_each([&](auto id, auto count) { stacks_.add_samples(id, weight * count); });
-    stacks_.add_folded(weight * record.folded_instructions);
+    record.folded.for_each([&](auto id, auto count) { stacks_.add_folded(id, weight * count); });
     mismatched_returns_ += weight * record.mismatched_returns;
 }
 
@@ -201,12 +202,10 @@ void FlowTotals::fill_counters(Profile& profile) const {
     counters["mismatched_returns"] = scale()(mismatched_returns_);
     counters["impossible_steps"] = scale()(steps_.impossible());
     counters["paths_given_up"] = scale()(paths_.given_up());
+    counters["paths_left_out"] = paths_.paths_given_up();
     counters["steps_left_out"] = scale()(steps_.left_out());
     counters["folded_stack_instructions"] = scale()(stacks_.folded_instructions());
-    if (paths_.given_up() != 0)
-        profile.notes.push_back(
-            fmt::format("more than {} paths: the coldest, {} executions, are left out",
-                        limits_.paths, scale()(paths_.given_up())));
+    counters["folded_stacks"] = stacks_.folded_contexts();
     if (steps_.left_out() != 0)
         profile.notes.push_back(fmt::format("more than {} edges: {} executions are left out",
                                             limits_.steps, scale()(steps_.left_out())));

@@ -21,6 +21,7 @@
 #include "profile/kinds/paths/path_store.h"
 #include "profile/kinds/stacks/stack_totals.h"
 #include "profile/profile.h"
+#include "profile/profile_size.h"
 #include "profile/statistics/batch_means.h"
 #include "profile/statistics/count_scale.h"
 
@@ -32,7 +33,9 @@ struct FlowLimits {
     bool keeps_paths = true;
     bool keeps_callers = true;  // without, a stack is the function that executes
     std::size_t paths = 1 << 20;
-    std::size_t contexts = 1 << 20;
+    std::size_t path_blocks = 1 << 24;  // of all paths together
+    // Twice what a profile has, so that what is hot at last is seldom folded before.
+    std::uint64_t stack_bytes = 2 * max_stack_bytes(default_max_profile_bytes);
     std::size_t steps = 1 << 23;  // distinct pairs of blocks: more than any program has
     // The most bytes of held samples. A sample takes up to some hundred kilobytes. With as many
     // samples as fit in 64 MiB, weights by the clock change little.
@@ -64,10 +67,14 @@ class FlowTotals {
         const TouchedSums<ContextId>& samples;       // begun
         double time_ns = 0;  // processor time of all the instructions together
     };
-    // See StackTotals for `places`.
+    // See StackTotals for `places`. Keeps the limits unless the counts become a record.
     void add_stacks(const StackTree& tree, StackTotals::ContextMatches& places,
                     const StackAmounts& amounts);
     void add_mismatches(std::uint64_t returns);
+    // Whether stacks are beyond their limit; keep_limits() folds some, to which records must not
+    // refer.
+    bool has_too_many_stacks() const { return stacks_.is_full(); }
+    void keep_limits() { stacks_.keep_limits(); }
 
     // Counts that are added from begin_record() to end_record() become a record and are not part of
     // the totals until the record is added. They come from a sample whose counts were multiplied by
@@ -119,7 +126,7 @@ class FlowTotals {
     };
 
     BlockTotals& block(BlockToken token);
-    void add_folded(std::uint64_t instructions);
+    void add_folded(ContextId context, std::uint64_t instructions);
     Result<void> check_conservation() const;
     Result<void> check_instructions() const;
     void fill_counters(Profile& profile) const;

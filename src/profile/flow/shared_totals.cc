@@ -51,7 +51,7 @@ void SharedTotals::hold(HeldPart part) {
     scale.weighted += part.size.weighted;
     held_bytes_ += part.counts.bytes();
     held_.push_back(std::move(part));
-    if (held_bytes_ > max_held_bytes_) stop_holding();
+    if (held_bytes_ > max_held_bytes_ || flow.has_too_many_stacks()) stop_holding();
 }
 
 void SharedTotals::stop_holding() {
@@ -59,6 +59,7 @@ void SharedTotals::stop_holding() {
     for (const HeldPart& part : std::exchange(held_, {}))
         if (add_part(part, {}, flow, progress)) end_batch();
     held_bytes_ = 0;
+    flow.keep_limits();
 }
 
 FlowTotals SharedTotals::with_held(const ClockWeights& weights) const {

@@ -263,12 +263,40 @@ class BatchedCounts {
         before_ = std::move(before);
     }
 
+    // Gives each entry the number that `into` has for it, which is below `size`. Entries with the
+    // same number add up. How far they vary together is not known, so their error is as if they
+    // always did. Needs that no stratum has ended.
+    void join(std::span<const Entry> into, std::size_t size) {
+        entries_ = joined(entries_, into, size);
+        if (!before_.empty()) before_ = joined(before_, into, size);
+        touched_.clear();
+        for (Entry entry = 0; entry < size; ++entry)
+            if (entries_[entry].pending != 0) touched_.push_back(entry);
+    }
+
   private:
     struct Sums {
         std::uint64_t count = 0;  // in batches that have ended
         std::uint64_t pending = 0;
         double squares = 0, by_size = 0, by_time = 0;  // see StratumSums
+
+        // The square of a sum is largest where the parts vary together.
+        void add(const Sums& other) {
+            count += other.count;
+            pending += other.pending;
+            const double root = std::sqrt(squares) + std::sqrt(other.squares);
+            squares = root * root;
+            by_size += other.by_size;
+            by_time += other.by_time;
+        }
     };
+
+    static std::vector<Sums> joined(const std::vector<Sums>& entries, std::span<const Entry> into,
+                                    std::size_t size) {
+        std::vector<Sums> sums(size);
+        for (std::size_t i = 0; i < entries.size(); ++i) sums[into[i]].add(entries[i]);
+        return sums;
+    }
 
     ClosedSums closed(Entry entry) const {
         return entry < closed_.size() ? closed_[entry] : ClosedSums{};

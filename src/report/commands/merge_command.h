@@ -15,9 +15,9 @@ struct MergeOutcome {
 
 // Adds up the profiles at `inputs` ("-" for standard input, at most once) by merge_into(), with
 // their recorded names, and writes the sum to `output`. `output` is a pattern of SafeOutput, where
-// %p is the profiles' common pid or 0. Needs at least one input. Errors: those of read_profile()
-// and SafeOutput, on which `output` is unchanged.
+// %p is the profiles' common pid or 0. The sum is kept within `max_bytes` by keep_size(). Needs at
+// least one input. Errors: those of read_profile() and SafeOutput, on which `output` is unchanged.
 Result<MergeOutcome> merge_profiles(const std::vector<std::string>& inputs,
-                                    const std::string& output);
+                                    const std::string& output, std::uint64_t max_bytes);
 
 }  // namespace shadowprof

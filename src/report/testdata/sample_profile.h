@@ -201,6 +201,7 @@ inline Profile sample_profile_with_times() {
     Profile p = sample_profile();
     for (Stack& stack : p.stacks) stack.time_ns = 1'000'000'000;
     p.stacks[0].time_error_ns = 50'000'000;
+    p.stacks[1].folded = 400'000;
     for (auto& size : p.function_batches.sizes) size.time_ns = 200e6;
     for (auto& part : p.function_batches.parts) part.amount.time_ns = part.batch % 2 ? 110e6 : 90e6;
     return p;

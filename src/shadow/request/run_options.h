@@ -14,6 +14,7 @@
 
 #include "profile/kinds/profile_kinds.h"
 #include "profile/kinds/streams/stream_limits.h"
+#include "profile/profile_size.h"
 #include "shadow/request/burst_options.h"
 
 namespace shadowprof {
@@ -82,6 +83,7 @@ struct RunOptions {
     // Share of the time that exact mode may spend on running intervals on the hardware as well.
     // Nothing: the default.
     std::optional<double> check_percent;
+    std::uint64_t max_profile_bytes = default_max_profile_bytes;  // see profile_size.h
     ThreadScope threads = ThreadScope::all;
     StreamLimits streams;                   // used if streams are collected
     bool follow_forks = false;              // sample the processes that the target starts as well

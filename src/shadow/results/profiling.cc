@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "profile/kinds/values/invariance.h"
+#include "profile/merge/size_limit.h"
 #include "shadow/program/host.h"
 
 namespace shadowprof {
@@ -88,7 +89,8 @@ Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
                   .tnv = options.verbose,
                   .seed = seed_,
                   .limits = {.keeps_paths = options.profiles.has<PathList>(),
-                             .keeps_callers = options.profiles.has<StackList>()},
+                             .keeps_callers = options.profiles.has<StackList>(),
+                             .stack_bytes = 2 * max_stack_bytes(options.max_profile_bytes)},
                   .are_samples = options.mode != SamplingMode::exact,
                   .weighs_by_clock = weighs_by_clock(options),
                   .references = options.profiles.has<HazardList>()
@@ -149,6 +151,7 @@ void Profiling::add_collected(Profile& profile, DumpPart part) {
 RunOutcome Profiling::outcome_so_far(Profile profile) {
     state_invariance(profile);
     keep_wanted(options_.profiles, profile);
+    keep_size(profile, options_.max_profile_bytes);
     return {std::move(profile), modules_.copy_files()};
 }
 
@@ -168,6 +171,7 @@ void Profiling::end(const Target& target, const std::function<void(Profile&)>& f
 RunOutcome Profiling::take_outcome() {
     auto& profile = outcome_.profile;
     keep_wanted(options_.profiles, profile);
+    keep_size(profile, options_.max_profile_bytes);
     profile.overhead.profiler_cpu_seconds = profiler_cpu_seconds(profile);
     return std::move(outcome_);
 }

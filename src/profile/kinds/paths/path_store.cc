@@ -15,7 +15,9 @@ std::uint64_t path_hash(std::span<const BlockToken> path) {
     return mix64(hash);
 }
 
-PathStore::PathStore(std::size_t max_paths) : max_paths_(std::max<std::size_t>(max_paths, 2)) {}
+PathStore::PathStore(Limits limits)
+    : limits_{.paths = std::max<std::size_t>(limits.paths, 2),
+              .blocks = std::max(limits.blocks, 2 * max_path_blocks)} {}
 
 std::span<const BlockToken> PathStore::blocks(std::size_t index) const {
     return std::span(tokens_).subspan(paths_[index].offset, paths_[index].length);
@@ -63,7 +65,8 @@ std::uint32_t PathStore::index(std::span<const BlockToken> path, Handle& place) 
 std::uint32_t PathStore::find_or_add(std::span<const BlockToken> path) {
     const std::uint64_t hash = path_hash(path);
     if (const auto found = find(path, hash)) return *found;
-    if (paths_.size() == max_paths_) give_up_coldest();
+    while (paths_.size() == limits_.paths || tokens_.size() + path.size() > limits_.blocks)
+        give_up_coldest();
     append(path, hash);
     counts_.resize(paths_.size());
     return static_cast<std::uint32_t>(paths_.size() - 1);
@@ -87,6 +90,7 @@ void PathStore::give_up_coldest() {
         return counts_.count(a) > counts_.count(b);
     });
     for (auto index = kept; index != by_heat.end(); ++index) given_up_ += counts_.count(*index);
+    paths_given_up_ += old.size() / 2 + old.size() % 2;
     by_heat.erase(kept, by_heat.end());
     counts_.keep(by_heat);
     paths_.clear();

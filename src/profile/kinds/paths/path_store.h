@@ -8,6 +8,7 @@
 
 #include "profile/code/block_registry.h"
 #include "profile/code/index_table.h"
+#include "profile/flow/flow.h"
 #include "profile/profile.h"
 #include "profile/statistics/batch_means.h"
 #include "profile/statistics/count_scale.h"
@@ -16,8 +17,11 @@ namespace shadowprof {
 
 class PathStore {
   public:
-    // Keeps at most `max_paths` paths, at least 2.
-    explicit PathStore(std::size_t max_paths);
+    struct Limits {
+        std::size_t paths = 0;   // at least 2
+        std::size_t blocks = 0;  // of all paths together; at least those of two paths
+    };
+    explicit PathStore(Limits limits);
 
     // Where a path is kept until others are dropped.
     struct Handle {
@@ -32,7 +36,10 @@ class PathStore {
     // has_room_for() does not hold.
     std::uint32_t index(std::span<const BlockToken> path, Handle& place);
     void add(std::uint32_t index, std::uint64_t count) { counts_.add(index, count); }
-    bool has_room_for(std::size_t more) const { return more <= max_paths_ - paths_.size(); }
+    bool has_room_for(std::size_t more) const {
+        return more <= limits_.paths - paths_.size() &&
+               more * max_path_blocks <= limits_.blocks - tokens_.size();
+    }
     void end_batch(const BatchSize& size) { counts_.end_batch(size); }
     void end_stratum(const BatchSizes& sizes) { counts_.end_stratum(sizes); }
     void begin_phase() { counts_.begin_phase(); }
@@ -48,6 +55,8 @@ class PathStore {
     // Executions of paths that were dropped. A dropped path that is executed again starts from
     // zero.
     std::uint64_t given_up() const { return given_up_; }
+    // How often a path was dropped.
+    std::uint64_t paths_given_up() const { return paths_given_up_; }
 
     // Scaled, hottest first; with errors unless `sizes` is null. Must be called between batches.
     std::vector<Path> paths(const BlockRegistry& registry, const CountScale& scale,
@@ -64,13 +73,13 @@ class PathStore {
     void give_up_coldest();
     void append(std::span<const BlockToken> path, std::uint64_t hash);
 
-    std::size_t max_paths_;
+    Limits limits_;
     std::vector<BlockToken> tokens_;
     std::vector<Entry> paths_;
     BatchedCounts counts_;  // by index
     IndexTable index_;
     std::uint32_t generation_ = 1;
-    std::uint64_t given_up_ = 0;
+    std::uint64_t given_up_ = 0, paths_given_up_ = 0;
 };
 
 // A hash of a sequence of blocks, of 64 good bits.

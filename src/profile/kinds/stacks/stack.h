@@ -1,6 +1,7 @@
 // Call stacks, with the instructions and the time spent in each.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -24,6 +25,9 @@ struct Stack {
     // instructions. It is 0 in exact mode, which does not measure time.
     std::uint64_t time_ns = 0;
     std::optional<double> time_error_ns = {};
+    // Of `instructions`, those of stacks that had more calls, and of which there were too many
+    // (stack_folder.h).
+    std::uint64_t folded = 0;
 
     friend bool operator==(const Stack&, const Stack&) = default;
 };
@@ -40,12 +44,15 @@ inline void add(Stack& sum, const Stack& s) {
     add_error(sum.error, s.error);
     sum.time_ns += s.time_ns;
     add_error(sum.time_error_ns, s.time_error_ns);
+    sum.folded += s.folded;
 }
 
 inline void subtract(Stack& stack, const Stack& earlier) {
     subtract(stack.instructions, earlier.instructions);
     subtract(stack.samples, earlier.samples);
     subtract(stack.time_ns, earlier.time_ns);
+    subtract(stack.folded, earlier.folded);
+    stack.folded = std::min(stack.folded, stack.instructions);
     if (stack.time_ns == 0) stack.time_error_ns.reset();
 }
 inline bool is_empty(const Stack& s) {
@@ -59,6 +66,7 @@ void fields(auto& visitor, Like<Stack> auto& s) {
     visitor.count("samples", s.samples);
     visitor.nonzero_count("time_ns", s.time_ns);
     visitor.known_number("time_error_ns", s.time_error_ns);
+    visitor.nonzero_count("folded", s.folded);
 }
 
 struct StackList {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <utility>
 
 #include "profile/code/index_table.h"
+#include "profile/kinds/stacks/stack_folder.h"
 #include "profile/merge/join.h"
 
 namespace shadowprof {
@@ -14,14 +17,14 @@ constexpr std::size_t max_parts = 1 << 22;
 
 }  // namespace
 
-StackTotals::StackTotals(std::size_t max_contexts, bool keeps_callers)
-    : max_contexts_(max_contexts), keeps_callers_(keeps_callers) {
+StackTotals::StackTotals(const StackLimits& limits) : limits_(limits) {
     note_contexts();
 }
 
 void StackTotals::match_contexts(const StackTree& tree, ContextMatches& places) {
-    for (auto c = static_cast<ContextId>(places.size()); c < tree.size(); ++c)
-        places.push_back(find_place(tree, c, places));
+    if (std::exchange(places.generation_, generation_) != generation_) places.clear();
+    for (auto c = static_cast<ContextId>(places.matches_.size()); c < tree.size(); ++c)
+        places.matches_.push_back(find_place(tree, c, places));
     note_contexts();
 }
 
@@ -33,34 +36,100 @@ void StackTotals::add(ContextId context, std::uint64_t instructions, double time
 StackTotals::ContextMatch StackTotals::find_place(const StackTree& tree, ContextId context,
                                                   ContextMatches& places) {
     if (context == 0) return {};
-    if (!keeps_callers_)
-        return {.context = tree_.child(0, {StackFrame::no_return, tree.frame(context).function})};
-    const ContextMatch parent = places[tree.parent(context)];
-    const ContextMatch folded{.context = parent.context, .folded = true};
-    if (parent.folded || tree.visible(context) != context) return folded;
-    const auto caller = as_caller(tree, tree.parent(context), places);
-    if (!caller) return folded;
-    const auto child = tree_.child_within(max_contexts_, *caller, tree.frame(context));
-    return child ? ContextMatch{.context = *child} : folded;
+    const StackFrame& frame = tree.frame(context);
+    if (!limits_.keeps_callers)
+        return {.context = tree_.child(0, {StackFrame::no_return, frame.function})};
+    if (tree.visible(context) != context)
+        return {.context = places[tree.parent(context)].context, .folded = true};
+    return {.context = tree_.child(as_caller(tree, tree.parent(context), places), frame)};
 }
 
-std::optional<ContextId> StackTotals::as_caller(const StackTree& tree, ContextId context,
-                                                ContextMatches& places) {
+ContextId StackTotals::as_caller(const StackTree& tree, ContextId context, ContextMatches& places) {
     if (context == 0) return 0;
-    auto& known = places[context].as_caller;
-    if (known) return known;
+    if (const auto known = places[context].as_caller) return *known;
     const auto caller = as_caller(tree, tree.parent(context), places);
-    if (!caller) return std::nullopt;
     const StackFrame frame{tree.frame(context).return_to, StackFrame::no_return};
-    return known = tree_.child_within(max_contexts_, *caller, frame);
+    return *(places.matches_[context].as_caller = tree_.child(caller, frame));
 }
 
 void StackTotals::note_contexts() {
     samples_.resize(tree_.size());
+    folded_.resize(tree_.size());
     instructions_.resize(tree_.size());
     time_ns_.resize(tree_.size());
-    for (auto c = static_cast<ContextId>(function_of_.size()); c < tree_.size(); ++c)
-        function_of_.push_back(function_id(tree_.frame(c).function));
+    for (auto c = static_cast<ContextId>(function_of_.size()); c < tree_.size(); ++c) {
+        const CodeLocation function = tree_.frame(c).function;
+        function_of_.push_back(function_id(function));
+        if (function != StackFrame::no_return) bytes_ += stack_file_bytes(tree_.calls(c));
+    }
+}
+
+void StackTotals::keep_limits() {
+    if (!is_full() || !limits_.keeps_callers) return;
+    fold(limits_.bytes / 2);
+    if (is_full()) fold(0);
+}
+
+// Contexts without counts are dropped.
+void StackTotals::fold(std::uint64_t max_bytes) {
+    struct Executing {
+        ContextId context;
+        StackFolder::StackId stack;
+    };
+    StackFolder folder;
+    std::vector<StackFolder::Caller> callers(tree_.size());
+    std::vector<Executing> all;
+    for (ContextId c = 1; c < tree_.size(); ++c) {
+        const StackFrame& frame = tree_.frame(c);
+        callers[c] = callers[tree_.parent(c)];
+        if (frame.return_to != StackFrame::no_return)
+            callers[c] = folder.called(callers[c], call_site(frame.return_to));
+        if (has_counts(c))
+            all.push_back({c, folder.add(callers[c], frame.function, instructions_.count(c))});
+    }
+    folder.fold(max_bytes);
+    const StackTree old = std::exchange(tree_, {});
+    std::vector<ContextId> into(old.size()), context_of(folder.size()), folded;
+    for (const auto [context, stack] : all) {
+        ContextId& here = context_of[folder.kept(stack)];
+        if (here == 0) here = add_outer_part(old, context, folder.calls_left(stack));
+        into[context] = here;
+        if (folder.is_folded(stack)) folded.push_back(context);
+    }
+    join_contexts(into, folded);
+}
+
+// Adds a context of another tree with its outermost `calls` calls and its function.
+ContextId StackTotals::add_outer_part(const StackTree& from, ContextId context, std::size_t calls) {
+    auto returns = from.returns(context, calls);
+    returns.insert(returns.begin(), StackFrame::no_return);
+    ContextId at = 0;
+    for (std::size_t i = 0; i < returns.size(); ++i) {
+        const bool executes = i + 1 == returns.size();
+        at = tree_.child(
+            at, {returns[i], executes ? from.frame(context).function : StackFrame::no_return});
+    }
+    return at;
+}
+
+// `into` has the new number of each old context. The contexts in `folded` lose calls.
+void StackTotals::join_contexts(std::span<const ContextId> into,
+                                std::span<const ContextId> folded) {
+    for (const ContextId c : folded) folded_[c] = instructions_.count(c);
+    folded_contexts_ += folded.size();
+    const auto joined = [&](const std::vector<std::uint64_t>& counts) {
+        std::vector<std::uint64_t> sums(tree_.size());
+        for (std::size_t c = 0; c < into.size(); ++c) sums[into[c]] += counts[c];
+        return sums;
+    };
+    samples_ = joined(samples_);
+    folded_ = joined(folded_);
+    instructions_.join(into, tree_.size());
+    time_ns_.join(into, tree_.size());
+    function_of_.clear();
+    bytes_ = 0;
+    ++generation_;
+    note_contexts();
 }
 
 std::uint32_t StackTotals::function_id(CodeLocation location) {
@@ -138,6 +207,10 @@ std::uint64_t StackTotals::instructions() const {
     return sum;
 }
 
+std::uint64_t StackTotals::folded_instructions() const {
+    return std::accumulate(folded_.begin(), folded_.end(), std::uint64_t{0});
+}
+
 std::vector<Stack> StackTotals::stacks(const CountScale& scale,
                                        std::optional<ErrorsOf> errors) const {
     const bool of_phase = errors == ErrorsOf::phase;
@@ -145,11 +218,12 @@ std::vector<Stack> StackTotals::stacks(const CountScale& scale,
     const BatchSizes times = of_phase ? times_.since(times_before_) : times_;
     std::vector<Stack> stacks;
     for (ContextId c = 0; c < samples_.size(); ++c) {
-        if (instructions_.count(c) == 0 && samples_[c] == 0) continue;
+        if (!has_counts(c)) continue;
         Stack stack{.frames = tree_.frames(c),
                     .instructions = scale(instructions_.count(c)),
                     .samples = scale(samples_[c]),
-                    .time_ns = time_ns_.count(c)};
+                    .time_ns = time_ns_.count(c),
+                    .folded = scale(folded_[c])};
         if (errors) {
             stack.error = scale.error(instructions_.error(c, sizes));
             if (const auto error = time_ns_.error(c, times); error && stack.time_ns != 0)

@@ -13,20 +13,33 @@
 
 namespace shadowprof {
 
+// What is kept of call stacks.
+struct StackLimits {
+    std::uint64_t bytes = 0;    // as they would be in a file (stack_file_bytes())
+    bool keeps_callers = true;  // without, a context is the function that executes
+};
+
 class StackTotals {
   public:
-    // Keeps at most `max_contexts`. Without `keeps_callers`, a context is the function that
-    // executes.
-    StackTotals(std::size_t max_contexts, bool keeps_callers);
+    explicit StackTotals(const StackLimits& limits);
 
-    // The context here that stands for one of an added tree. It is the same context or, if there
-    // are too many, its nearest ancestor here.
+    // The context here that stands for one of an added tree.
     struct ContextMatch {
         ContextId context = 0;
         std::optional<ContextId> as_caller;
-        bool folded = false;
+        bool folded = false;  // it stands for others as well, as the tree was too deep
     };
-    using ContextMatches = std::vector<ContextMatch>;  // by context of the tree
+    // By context of a tree, until contexts are folded.
+    class ContextMatches {
+      public:
+        const ContextMatch& operator[](ContextId context) const { return matches_[context]; }
+        void clear() { matches_.clear(); }
+
+      private:
+        friend StackTotals;
+        std::uint32_t generation_ = 0;
+        std::vector<ContextMatch> matches_;
+    };
 
     // Finds places for all contexts of `tree`. `places` must be empty or from an earlier call for
     // this tree; it grows with the tree.
@@ -34,9 +47,16 @@ class StackTotals {
     // Adds what was executed in a context.
     void add(ContextId context, std::uint64_t instructions, double time_ns);
     void add_samples(ContextId context, std::uint64_t begun) { samples_[context] += begun; }
-    // Adds the number of executed instructions whose contexts stand for others
+    // Adds the part of them that was executed in contexts for which this one stands
     // (ContextMatch::folded).
-    void add_folded(std::uint64_t instructions) { folded_instructions_ += instructions; }
+    void add_folded(ContextId context, std::uint64_t instructions) {
+        folded_[context] += instructions;
+    }
+    // Whether there is more than the limits allow.
+    bool is_full() const { return bytes_ > limits_.bytes || tree_.size() > max_contexts(); }
+    // If there is, folds half of it (stack_folder.h). Contexts get other numbers. Needs that no
+    // stratum has ended.
+    void keep_limits();
     void end_batch(const BatchSize& size);
     // See BatchSizes.
     void end_stratum();
@@ -46,8 +66,9 @@ class StackTotals {
     void begin_phase();
 
     std::uint64_t instructions() const;
-    // Instructions in contexts beyond a limit, which count for a caller.
-    std::uint64_t folded_instructions() const { return folded_instructions_; }
+    // Instructions in contexts that were folded, and how often one was.
+    std::uint64_t folded_instructions() const;
+    std::uint64_t folded_contexts() const { return folded_contexts_; }
 
     // Scaled except for the time, hottest first; with errors from these batches, if any.
     std::vector<Stack> stacks(const CountScale& scale, std::optional<ErrorsOf> errors) const;
@@ -63,22 +84,31 @@ class StackTotals {
         Amount amount;
     };
 
-    std::optional<ContextId> as_caller(const StackTree& tree, ContextId context,
-                                       ContextMatches& places);
+    // A context takes some 150 bytes of memory, so that memory is bounded by five times the limit.
+    std::size_t max_contexts() const { return limits_.bytes / 32; }
+    ContextId as_caller(const StackTree& tree, ContextId context, ContextMatches& places);
     ContextMatch find_place(const StackTree& tree, ContextId context, ContextMatches& places);
+    bool has_counts(ContextId context) const {
+        return instructions_.count(context) != 0 || samples_[context] != 0;
+    }
+    void fold(std::uint64_t max_bytes);
+    ContextId add_outer_part(const StackTree& from, ContextId context, std::size_t calls);
+    void join_contexts(std::span<const ContextId> into, std::span<const ContextId> folded);
     void note_contexts();
     void note_parts();
     Amount& part(std::uint32_t function, std::size_t first);
     std::uint32_t function_id(CodeLocation location);
 
-    std::size_t max_contexts_;
-    bool keeps_callers_;
+    StackLimits limits_;
     // The function that made a call in progress does not matter and is left out, so that contexts
     // differ only if profiles tell them apart.
     StackTree tree_;
+    std::uint32_t generation_ = 1;            // of the contexts' numbers
+    std::uint64_t bytes_ = 0;                 // of all contexts, as they would be in a file
     BatchedCounts instructions_;              // by context
     BatchedCounts time_ns_;                   // by context
     std::vector<std::uint64_t> samples_;      // by context
+    std::vector<std::uint64_t> folded_;       // by context: see Stack
     std::vector<std::uint32_t> function_of_;  // by context: index in functions_
     std::vector<CodeLocation> functions_;
     IndexTable function_index_;
@@ -92,7 +122,7 @@ class StackTotals {
                                           // batch
     std::vector<Part> parts_;
     bool has_all_parts_ = true;
-    std::uint64_t folded_instructions_ = 0;
+    std::uint64_t folded_contexts_ = 0;
 };
 
 }  // namespace shadowprof

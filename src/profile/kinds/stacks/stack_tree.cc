@@ -1,19 +1,12 @@
 #include "profile/kinds/stacks/stack_tree.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "profile/code/index_table.h"
 #include "profile/flow/flow.h"
 
 namespace shadowprof {
 namespace {
-
-constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
-
-CodeLocation call_site(CodeLocation return_to) {
-    return {return_to.module, return_to.address - 1};
-}
 
 // The function that executes a block that was called or jumped to from another function.
 CodeLocation entered_function(const CanonicalBlock& block) {
@@ -40,7 +33,7 @@ void StackTree::clear() {
     index_.clear();
 }
 
-std::optional<ContextId> StackTree::find_or_add(const Node& node, std::size_t max_contexts) {
+ContextId StackTree::find_or_add(const Node& node) {
     const std::uint64_t hash =
         mix64(location_hash(node.frame.return_to) ^ (location_hash(node.frame.function) << 1) ^
               (static_cast<std::uint64_t>(node.folded) << 32) ^ node.parent);
@@ -49,24 +42,19 @@ std::optional<ContextId> StackTree::find_or_add(const Node& node, std::size_t ma
         return other.parent == node.parent && other.folded == node.folded &&
                other.frame == node.frame;
     });
-    if (found || nodes_.size() >= max_contexts) return found;
+    if (found) return *found;
     index_.insert(hash, nodes_.size());
     nodes_.push_back(node);
     return static_cast<ContextId>(nodes_.size() - 1);
 }
 
-std::optional<ContextId> StackTree::child_within(std::size_t max_contexts, ContextId parent,
-                                                 const StackFrame& frame) {
-    return find_or_add({parent, nodes_[parent].depth + 1, 0, frame}, max_contexts);
-}
-
 ContextId StackTree::child(ContextId parent, const StackFrame& frame) {
-    return *child_within(unlimited, parent, frame);
+    return find_or_add({parent, nodes_[parent].depth + 1, 0, frame});
 }
 
 ContextId StackTree::folded(ContextId limit, std::uint32_t calls) {
     if (calls == 0) return limit;
-    return *find_or_add({limit, nodes_[limit].depth, calls, nodes_[limit].frame}, unlimited);
+    return find_or_add({limit, nodes_[limit].depth, calls, nodes_[limit].frame});
 }
 
 ContextId StackTree::initial(std::span<const CodeLocation> stack) {
@@ -148,6 +136,21 @@ std::vector<CodeLocation> StackTree::frames(ContextId context) const {
             frames.push_back(call_site(nodes_[at].frame.return_to));
     std::reverse(frames.begin(), frames.end());
     return frames;
+}
+
+std::size_t StackTree::calls(ContextId context) const {
+    const std::uint32_t depth = nodes_[context].depth;
+    return depth == 0 ? 0 : depth - 1;
+}
+
+std::vector<CodeLocation> StackTree::returns(ContextId context, std::size_t most) const {
+    std::vector<CodeLocation> returns;
+    for (ContextId at = visible(context); at != 0; at = nodes_[at].parent)
+        if (nodes_[at].frame.return_to != StackFrame::no_return)
+            returns.push_back(nodes_[at].frame.return_to);
+    std::reverse(returns.begin(), returns.end());
+    returns.resize(std::min(returns.size(), most));
+    return returns;
 }
 
 std::vector<CodeLocation> StackTree::callers(ContextId context, std::size_t most) const {

@@ -26,6 +26,11 @@ struct StackFrame {
     friend bool operator==(const StackFrame&, const StackFrame&) = default;
 };
 
+// The address of a call, or within it.
+constexpr CodeLocation call_site(CodeLocation return_to) {
+    return {return_to.module, return_to.address - 1};
+}
+
 // The result of a step of control flow.
 struct ContextStep {
     ContextId context = 0;
@@ -60,10 +65,6 @@ class StackTree {
     ContextId copy(const StackTree& other, ContextId context);
     // Returns the child of `parent` for `frame`, which is added if need be.
     ContextId child(ContextId parent, const StackFrame& frame);
-    // The same, but returns nothing if the child would have to be added and the tree has
-    // `max_contexts` already.
-    std::optional<ContextId> child_within(std::size_t max_contexts, ContextId parent,
-                                          const StackFrame& frame);
 
     // The call sites (return address - 1) outermost first, then the function that executes.
     std::vector<CodeLocation> frames(ContextId context) const;
@@ -71,6 +72,10 @@ class StackTree {
     std::vector<CodeLocation> callers(ContextId context, std::size_t most) const;
     ContextId parent(ContextId context) const { return nodes_[context].parent; }
     const StackFrame& frame(ContextId context) const { return nodes_[context].frame; }
+    // The number of calls in progress, at most `max_depth`.
+    std::size_t calls(ContextId context) const;
+    // The return addresses of the outermost `most` calls in progress, outermost first.
+    std::vector<CodeLocation> returns(ContextId context, std::size_t most) const;
     // The context that `context` counts for: itself, or the one at `max_depth` if it is folded.
     ContextId visible(ContextId context) const {
         return nodes_[context].folded ? nodes_[context].parent : context;
@@ -87,7 +92,7 @@ class StackTree {
         StackFrame frame;
     };
 
-    std::optional<ContextId> find_or_add(const Node& node, std::size_t max_contexts);
+    ContextId find_or_add(const Node& node);
     ContextId folded(ContextId limit, std::uint32_t calls);
     ContextId push(ContextId context, const StackFrame& frame);
     ContextStep pop(ContextId context, const CanonicalBlock& to);
