@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
+#include <map>
+#include <type_traits>
 
 #include "profile/kinds/difference.h"
 #include "profile/kinds/profile_kinds.h"
+#include "profile/merge/join.h"
 #include "profile/merge/process_list.h"
 
 namespace shadowprof {
@@ -89,6 +93,34 @@ void subtract_processes(Profile& profile, const Profile& earlier) {
     sort_and_shorten(profile.processes, profile.other_processes);
 }
 
+// Subtracts as much of `earlier` as there is. The rest stays in `earlier`.
+void take(Stack& stack, Stack& earlier) {
+    const auto [instructions, samples, time_ns, folded] =
+        std::array{stack.instructions, stack.samples, stack.time_ns, stack.folded};
+    subtract(stack, earlier);
+    earlier.instructions -= instructions - stack.instructions;
+    earlier.samples -= samples - stack.samples;
+    earlier.time_ns -= time_ns - stack.time_ns;
+    earlier.folded -= std::min(earlier.folded, folded - stack.folded);
+}
+
+// Stacks may have been folded since the earlier profile was made. What is not in a stack any more
+// is then in one with fewer calls.
+void subtract_stacks(std::vector<Stack>& stacks, std::vector<Stack> earlier) {
+    std::map<std::vector<CodeLocation>, Stack*> by_frames;
+    for (Stack& stack : stacks) by_frames.emplace(stack.frames, &stack);
+    for (Stack& left : earlier) {
+        for (;;) {
+            if (const auto it = by_frames.find(left.frames); it != by_frames.end())
+                take(*it->second, left);
+            if (is_empty(left) || left.frames.size() <= 1) break;
+            left.frames.erase(left.frames.end() - 2);
+        }
+    }
+    std::erase_if(stacks, [](const Stack& stack) { return is_empty(stack); });
+    join_and_sort(stacks);
+}
+
 template <typename Kind>
 void subtract_kind(Profile& later, const Profile& earlier) {
     auto& list = Kind::of(later);
@@ -101,6 +133,8 @@ void subtract_kind(Profile& later, const Profile& earlier) {
         list.clear();
     } else if constexpr (requires { Kind::subtract_all; }) {
         Kind::subtract_all(list, Kind::of(earlier));
+    } else if constexpr (std::is_same_v<Kind, StackList>) {
+        subtract_stacks(list, Kind::of(earlier));
     } else {
         subtract_list(list, Kind::of(earlier));
     }

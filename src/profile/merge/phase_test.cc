@@ -246,5 +246,18 @@ TEST_CASE("a time that cannot be read is left as it is") {
     CHECK(time_after("yesterday", 2) == "yesterday");
 }
 
+TEST_CASE("what was folded since the last phase is subtracted from stacks with fewer calls") {
+    const CodeLocation outer{0, 1}, inner{0, 2}, function{0, 9};
+    Profile earlier, later;
+    earlier.stacks = {{.frames = {outer, inner, function}, .instructions = 5, .samples = 1},
+                      {.frames = {outer, function}, .instructions = 2}};
+    later.stacks = {{.frames = {outer, function}, .instructions = 10, .samples = 3, .folded = 6},
+                    {.frames = {outer, inner, function}, .instructions = 2}};
+    const Profile phase = phase_between(later, earlier);
+    REQUIRE(phase.stacks.size() == 1);
+    CHECK(phase.stacks[0].instructions == 12 - 7);
+    CHECK(phase.stacks[0].samples == 2);
+}
+
 }  // namespace
 }  // namespace shadowprof::phase_test
