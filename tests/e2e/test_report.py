@@ -48,6 +48,21 @@ class Report(TestCase):
         self.assertRegex(self.line_of(text, symbols["edges_indirect_call"])[1],
                          "-> edges_(odd|even) 50.0%, edges_(odd|even) 50.0%")
 
+    def test_compressed_profiles_are_written_and_read_as_others(self):
+        plain = self.shown("report", self.profile_path)
+        for suffix in (".json.gz", ".json.zst"):
+            with self.subTest(suffix=suffix):
+                packed = self.folder / f"packed{suffix}"
+                merged = self.shadowprof("merge", "-o", packed, self.profile_path)
+                if suffix == ".json.zst" and merged.code == 125:
+                    self.assertIn("without zstd", merged.stderr)
+                    self.skipTest("built without zstd")
+                self.assertLess(packed.stat().st_size, self.profile_path.stat().st_size / 3)
+                self.assertEqual(self.shown("report", packed), plain)
+                cut = self.folder / f"cut{suffix}"
+                cut.write_bytes(packed.read_bytes()[:-10])
+                self.assertIn("ends too early", self.refused("report", cut))
+
     def test_functions_are_found_by_pattern_and_near_names_are_told(self):
         text = self.shown("annotate", self.profile_path, "edges_[le]*")
         self.assertRegex(text, "(?m)^edges_leaf  ")

@@ -40,6 +40,8 @@ class SafeOutput final : public ByteSink {
     SafeOutput& operator=(SafeOutput&&) = delete;
     ~SafeOutput() override;
 
+    // The name as it was given, with %p.
+    const std::string& name() const { return pattern_; }
     // Whether the output is a file of its own: not standard output, and not written in place.
     bool is_file() const { return static_cast<bool>(directory_); }
 

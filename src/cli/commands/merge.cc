@@ -22,8 +22,8 @@ int merge_main(std::span<const std::string> words) {
           .argument = OptionRow::Argument::one_or_more},
          {.names = "-o,--output",
           .value = "OUT",
-          .help = "the file to write; - is standard output; an older file is kept as "
-                  "OUT.old",
+          .help = "the file to write, compressed if it ends in .gz or .zst; - is standard output; "
+                  "an older file is kept as OUT.old",
           .set = set_text(output),
           .required = true},
          {.names = "--max-size",

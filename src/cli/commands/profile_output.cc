@@ -6,18 +6,12 @@
 #include "cli/options/option_table.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
-#include "report/profile_file/profile_writer.h"
+#include "report/profile_file/save_profile.h"
 #include "report/symbols/symbolizer.h"
 #include "report/text/summary.h"
 
 namespace shadowprof {
 namespace {
-
-// Returns the name of the file.
-Result<std::string> save(const Profile& profile, SymbolSource& symbols, SafeOutput& output) {
-    TRY(write_profile(profile, symbols, output));
-    return output.commit(static_cast<pid_t>(profile.run.pid));
-}
 
 // Adds the options and notes of the request, which the sampler does not know.
 void add_request(const RunRequest& request, Profile& profile) {
@@ -41,7 +35,7 @@ class SafeDumpFile final : public DumpFile {
                                              .perf_map = perf_map_of_(profile.run.pid),
                                              .files = outcome.files,
                                              .tables = &tables_});
-        TRY(save(profile, symbols, output_));
+        TRY(save_profile(profile, symbols, output_));
         return {};
     }
 
@@ -150,7 +144,7 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::s
     Symbolizer symbols(
         profile.modules,
         {.root = "", .perf_map = perf_map, .files = outcome.files, .tables = &tables});
-    TRY_ASSIGN(const std::string name, save(profile, symbols, output));
+    TRY_ASSIGN(const std::string name, save_profile(profile, symbols, output));
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows the rest.
     if (isatty(STDERR_FILENO)) print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);

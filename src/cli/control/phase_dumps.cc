@@ -4,13 +4,19 @@
 #include <sys/timerfd.h>
 
 #include "base/files/fd.h"
+#include "report/compression/compression.h"
 
 namespace shadowprof {
 
 std::string phase_file(std::string_view output, unsigned number) {
     const auto base = output.rfind('/') + 1;  // npos + 1 is 0
-    const auto dot = output.rfind('.');
-    const bool has_extension = dot != output.npos && dot > base;
+    // Of a compressed file, both extensions.
+    const bool is_compressed = compression_by_name(output) != Compression::none;
+    const auto is_extension = [&](std::size_t at) { return at != output.npos && at > base; };
+    auto dot = output.rfind('.');
+    const bool has_extension = is_extension(dot);
+    if (const auto outer = output.rfind('.', dot - 1); is_compressed && is_extension(outer))
+        dot = outer;
     const auto end = has_extension ? dot : output.size();
     return fmt::format("{}.{:04}{}", output.substr(0, end), number, output.substr(end));
 }

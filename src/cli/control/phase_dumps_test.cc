@@ -19,6 +19,9 @@ TEST_CASE("phases are named after the output") {
     CHECK(phase_file("a.b/profile", 3) == "a.b/profile.0003");
     CHECK(phase_file("/a/b.c.json", 12345) == "/a/b.c.12345.json");
     CHECK(phase_file("a/.hidden", 1) == "a/.hidden.0001");
+    CHECK(phase_file("profile.json.gz", 1) == "profile.0001.json.gz");
+    CHECK(phase_file("a/b.zst", 1) == "a/b.0001.zst");
+    CHECK(phase_file(".gz", 1) == ".gz.0001");
     CHECK(phase_file("server-%p.json", 1) == "server-%p.0001.json");
 }
 

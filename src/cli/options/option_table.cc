@@ -8,6 +8,7 @@
 #include "cli/options/profile_kinds.h"
 #include "cli/options/values.h"
 #include "probe/probe.h"
+#include "report/profile_file/save_profile.h"
 
 namespace shadowprof {
 namespace {
@@ -170,6 +171,7 @@ Result<void> add_burst_lengths(RunRequest& request, string_view value) {
 Result<void> set_output(RunRequest& request, string_view value) {
     if (value.empty()) return must_be("the name of a file, or -");
     request.output = value;
+    TRY(check_profile_name(request.output));
     return {};
 }
 
@@ -432,8 +434,9 @@ Rows output_options(RunRequest& request) {
     return {
         {.names = "-o,--output",
          .value = "FILE",
-         .help = "the file for the profile; %p is the target's pid, - is standard output "
-                 "[shadowprof.json]",
+         .help =
+             "the file for the profile, compressed if it ends in .gz or .zst; %p is the target's "
+             "pid, - is standard output [shadowprof.json]",
          .set = [&](auto value) { return set_output(request, value); },
          .kept = [&]() -> Kept { return request.output; }},
         {.names = "--max-size",

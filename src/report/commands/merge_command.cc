@@ -7,7 +7,7 @@
 #include "profile/merge/merge.h"
 #include "profile/merge/size_limit.h"
 #include "report/profile_file/profile_reader.h"
-#include "report/profile_file/profile_writer.h"
+#include "report/profile_file/save_profile.h"
 #include "report/symbols/merged_symbols.h"
 
 namespace shadowprof {
@@ -38,14 +38,14 @@ Result<MergeOutcome> merge_profiles(const std::vector<std::string>& inputs,
     if (inputs.empty()) return Error{ErrorCode::usage, 0, "there is no profile to merge"};
     if (std::count(inputs.begin(), inputs.end(), "-") > 1)
         return Error{ErrorCode::usage, 0, "standard input can be read only once"};
+    TRY(check_profile_name(output));
     TRY_ASSIGN(SafeOutput out, SafeOutput::open(output));
     Sum sum;
     for (const std::string& path : inputs) TRY(sum.add(path, max_bytes));
     keep_size(*sum.profile, max_bytes);
     const Profile& profile = *sum.profile;
     sum.symbols.number_as(profile.modules);
-    TRY(write_profile(profile, sum.symbols, out));
-    TRY_ASSIGN(std::string name, out.commit(static_cast<pid_t>(profile.run.pid)));
+    TRY_ASSIGN(std::string name, save_profile(profile, sum.symbols, out));
     return MergeOutcome{std::move(name), profile.run.merged_runs, profile.sampling.samples,
                         profile.sampling.instructions};
 }

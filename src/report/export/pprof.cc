@@ -3,7 +3,7 @@
 
 #include "base/text/text_format.h"
 #include "profile/kinds/values/value_text.h"
-#include "report/export/gzip.h"
+#include "report/compression/gzip.h"
 #include "report/export/protobuf.h"
 #include "report/export/writers.h"
 #include "report/lists/frames.h"

@@ -1,0 +1,20 @@
+// Writes a profile to a file of its own.
+#pragma once
+
+#include <string>
+
+#include "base/files/safe_output.h"
+#include "report/profile_file/profile_writer.h"
+
+namespace shadowprof {
+
+// Whether profiles can be written to a file of this name, whose end says how it is compressed.
+// Errors: ErrorCode::unsupported.
+Result<void> check_profile_name(const std::string& name);
+
+// Writes `profile` as write_profile() does, compressed if the name of `output` ends like that of a
+// compressed file, and completes the output. Returns the file's final name. Errors: those of
+// check_profile_name() and of `output`.
+Result<std::string> save_profile(const Profile& profile, SymbolSource& symbols, SafeOutput& output);
+
+}  // namespace shadowprof
