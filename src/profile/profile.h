@@ -10,6 +10,7 @@
 
 #include "profile/code_location.h"
 #include "profile/kinds/addresses/address_pattern.h"
+#include "profile/kinds/branches/predicted_branch.h"
 #include "profile/kinds/calls/call_pair.h"
 #include "profile/kinds/clock/clock_ticks.h"
 #include "profile/kinds/edges/edge.h"
@@ -211,6 +212,8 @@ struct Profile {
     std::vector<AddressPattern> addresses;
     std::vector<DataStream> streams;
     std::vector<SystemCall> system_calls;
+    std::vector<PredictedBranch> branches;
+    std::optional<BranchModel> branch_model;
     std::vector<LoadLatency> latency;  // sorted by lost cycles
     std::optional<LatencyHost> latency_host;
     std::vector<ProbeProfile> probes;

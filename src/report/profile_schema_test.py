@@ -49,7 +49,7 @@ def is_optional(path):
                     ("latency_host",)) \
         or path[-1] in ("strides", "by_caller", "absent_error", "compensation",
                         "invariance_lower_bound", "taken_up_again") \
-        or path in (("probes",), ("clock",), ("system_calls",)) \
+        or path in (("probes",), ("clock",), ("system_calls",), ("branches",), ("branch_model",)) \
         or path[0] != "clock" and path[-1] in ("time_ns", "time_error_ns") \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
 
@@ -120,6 +120,10 @@ WRONG = [
     (("system_calls", 0, "callers"), 4),
     (("system_calls", 0, "at"), "main"),
     (("system_calls", 0, "count"), -1),
+    (("branches", 0, "kind"), "jump"),
+    (("branches", 0, "mispredictions"), -1),
+    (("branch_model", "conditional", 0, "history_bits"), "5"),
+    (("branch_model", "return_stack_entries"), REMOVED),
     (("probes", 0, "reducer"), "top"),
     (("probes", 0, "key"), "address"),
     (("probes", 0, "hits"), -1),

@@ -39,6 +39,7 @@ ProcessProfile::Gathered ProcessProfile::gather() {
     for (auto* collector : collectors()) {
         collector->add_to(gathered.values, gathered.references);
         collector->add_to(gathered.system_calls);
+        collector->add_to(gathered.branches);
         const auto probed = collector->probed();
         for (std::size_t i = 0; i < gathered.probes.size(); ++i) add(gathered.probes[i], probed[i]);
     }
@@ -82,6 +83,7 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
         fill_with_held(profile, clock);
     }
     if (options_.system_calls) gathered.system_calls.fill(profile, scale.value_or(totals_.scale));
+    if (options_.branches) gathered.branches.fill(profile, scale.value_or(totals_.scale));
     if (options_.references || options_.streams)
         gathered.references.fill(profile, scale.value_or(totals_.scale));
     if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow, errors);

@@ -63,6 +63,7 @@ class ProcessProfile {
         ValueTotals values;
         ReferenceTotals references;
         SystemCallTotals system_calls;
+        BranchTotals branches;
         std::vector<ProbeProfile> probes;
     };
     Gathered gather();

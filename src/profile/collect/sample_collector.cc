@@ -38,6 +38,7 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       references_(collector_of_references(options)),
       probes_(options.probes.probes(), mix64(options.seed)),
       counts_system_calls_(options.system_calls),
+      branches_(options.branches ? std::optional<BranchCollector>(blocks_) : std::nullopt),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
       graph_(blocks_),
@@ -76,6 +77,10 @@ void SampleCollector::begin(const SampleStart& start) {
     follower_.set_weight(weight_);
     burst_sink_.set_weight(weight_);
     if (references_) references_->set_weight(weight_);
+    if (branches_) {
+        branches_->set_weight(weight_);
+        branches_->begin_sample();
+    }
     instructions_ = noted_instructions_ = 0;
     expected_instructions_ = start.expected_instructions;
     time_ns_ = time_left_ns_ = start.time_ns;
@@ -110,7 +115,10 @@ void SampleCollector::begin_thread(std::uint32_t thread, std::span<const GuestAd
 // Leaves the follower at the thread's start.
 void SampleCollector::start_thread(std::uint32_t thread, std::span<const GuestAddress> stack) {
     if (thread >= threads_.size()) threads_.resize(thread + 1);
-    follower_.start(graph_.start(locate(stack, *resolver_)), {});
+    const auto locations = locate(stack, *resolver_);
+    follower_.start(graph_.start(locations), {});
+    if (branches_)
+        branches_->begin_thread(thread, std::span(locations).subspan(locations.empty() ? 0 : 1));
     threads_[thread] = {.begun = true,
                         .place = follower_.place(),
                         .skip_instructions = skip_instructions_,
@@ -139,7 +147,7 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
     while (!reader_.at_end()) {
         std::optional<RecordFollower::Position> place;
         if (threads_[current_].skip_instructions == 0) {
-            if (threads_[current_].probed.empty()) follow();
+            if (threads_[current_].probed.empty() && !branches_) follow();
             place = follower_.place();
         }
         const auto record = reader_.read(place);
@@ -192,6 +200,11 @@ void SampleCollector::settle_probed(const TraceRecord& next,
 void SampleCollector::add_to(SystemCallTotals& calls) {
     const std::lock_guard lock(mutex_);
     calls.add(system_calls_);
+}
+
+void SampleCollector::add_to(BranchTotals& branches) {
+    const std::lock_guard lock(mutex_);
+    if (branches_) branches.add(*branches_);
 }
 
 std::vector<ProbeProfile> SampleCollector::probed() {
@@ -258,7 +271,12 @@ void SampleCollector::look_at(std::span<const BlockToken> record, std::uint64_t 
 
 void SampleCollector::take(const TraceRecord& record) {
     const auto blocks = std::span(reader_.tokens()).subspan(record.first_block, record.blocks);
-    if (threads_[current_].skip_instructions != 0) return skip(blocks);
+    const bool skips = threads_[current_].skip_instructions != 0;
+    if (branches_)
+        branches_->take(
+            current_, blocks,
+            skips ? BranchCollector::Counting::learns_only : BranchCollector::Counting::counts);
+    if (skips) return skip(blocks);
     instructions_ += record.instructions;
     if (are_samples_)
         looks_.pass(1, [&](std::uint64_t, std::uint64_t random) { look_at(blocks, random); });

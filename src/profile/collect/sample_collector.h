@@ -17,6 +17,7 @@
 #include "profile/collect/trace_reader.h"
 #include "profile/flow/burst_follower.h"
 #include "profile/flow/shared_totals.h"
+#include "profile/kinds/branches/branch_collector.h"
 #include "profile/kinds/paths/path_graph.h"
 #include "profile/kinds/probes/probe_totals.h"
 #include "profile/kinds/system_calls/system_call_totals.h"
@@ -46,6 +47,9 @@ struct CollectorOptions {
     ProbeSet probes = {};
     // Whether to count the system calls noted in the trace.
     bool system_calls = false;
+    // Whether to count branches and model what a predictor makes of them. Each record is then
+    // looked at, as the model depends on the order of all branches.
+    bool branches = false;
     // Finds the function that stacks attribute code to; it must outlive the collectors. If null,
     // only calls and jumps into other modules begin a function.
     FunctionFinder* functions = nullptr;
@@ -121,6 +125,8 @@ class SampleCollector {
     void add_to(ValueTotals& values, ReferenceTotals& references);
     // Adds the system calls that were noted so far.
     void add_to(SystemCallTotals& calls);
+    // Adds the branches so far.
+    void add_to(BranchTotals& branches);
     // The results of the probes so far, in the order of the probes.
     std::vector<ProbeProfile> probed();
 
@@ -167,6 +173,7 @@ class SampleCollector {
     ProbeTotals probes_;
     const bool counts_system_calls_;
     SystemCallTotals system_calls_;
+    std::optional<BranchCollector> branches_;
     TraceReader reader_;
     PathGraph graph_;
     RecordFollower follower_;

@@ -20,7 +20,8 @@ namespace shadowprof {
 //
 //   is_kept_whole       the list is not cut to the hottest, as its times are the run's
 //   host_name, host_of(profile)
-//                       facts about the machine, written after the list
+//                       facts about the machine or a model, written after the list
+//   unequal_hosts       with host_name: the note of merged profiles that do not agree on them
 //   settle_moved(record)   to be called after modules were renumbered
 //   CollectedWith       the kind on request that it is collected with
 //   subtract_all(list, earlier)
@@ -29,7 +30,7 @@ namespace shadowprof {
 //   of_whole_run_alone  phases do not have it; a note uses this name for it
 using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
                          AddressList, ThreadList, ClockList, LatencyList, StreamList,
-                         SystemCallList, ProbeList>;
+                         SystemCallList, BranchList, ProbeList>;
 
 // The kinds that --profiles can name, in the order in which they are listed. Such a kind also has:
 //
@@ -41,7 +42,7 @@ using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, Va
 //   table               optional: TableNames. Reports and pages then show the kind as a table of
 //                       its fields; otherwise they have their own list for it
 using KindsOnRequest = std::tuple<EdgeList, PathList, StackList, ValueList, CallList, MethodList,
-                                  LatencyList, StreamList, HazardList, SystemCallList>;
+                                  LatencyList, StreamList, HazardList, SystemCallList, BranchList>;
 
 // Calls visit.operator()<Kind>() for each type in the tuple.
 template <typename Tuple, typename Visit>

@@ -217,17 +217,18 @@ void add_note_once(Profile& profile, std::string note) {
     if (!has_note(profile, note)) profile.notes.push_back(std::move(note));
 }
 
-// Loads of different machines keep their levels. The calibration of both is dropped, and a note
-// says so, which also holds when the sum is merged again.
-void add_latency_host(Profile& sum, const Profile& more) {
-    const std::string note = "load latencies of different calibrations were added up";
-    const bool both = sum.latency_host && more.latency_host;
-    if (!(has_note(sum, note) || has_note(more, note) ||
-          (both && sum.latency_host != more.latency_host))) {
-        if (!sum.latency_host) sum.latency_host = more.latency_host;
+// Records of different machines or models are added up all the same. What is known of both is
+// dropped, and a note says so, which also holds when the sum is merged again.
+template <typename Kind>
+void add_host(Profile& sum, const Profile& more) {
+    const std::string note(Kind::unequal_hosts);
+    auto& host = Kind::host_of(sum);
+    const auto& other = Kind::host_of(more);
+    if (!(has_note(sum, note) || has_note(more, note) || (host && other && host != other))) {
+        if (!host) host = other;
         return;
     }
-    sum.latency_host.reset();
+    host.reset();
     add_note_once(sum, note);
 }
 
@@ -303,7 +304,9 @@ void merge_into(Profile& sum, const Profile& more) {
         left_out += relocations.append<Kind>(Kind::of(sum), Kind::of(more));
     });
     sum.function_batches = {};
-    add_latency_host(sum, more);
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (requires { Kind::host_name; }) add_host<Kind>(sum, more);
+    });
     add_processes(sum, more);
     note_unequal_runs(sum, more);
     add_sampling(sum.sampling, more.sampling);

@@ -40,6 +40,8 @@ class RandomProfiles {
         for (std::uint64_t i = below(9); i > 0; --i) p.streams.push_back(stream(p));
         for (std::uint64_t i = below(9); i > 0; --i)
             p.system_calls.push_back({location(p), word(), {location(p)}, count()});
+        for (std::uint64_t i = below(9); i > 0; --i) p.branches.push_back(branch(p));
+        if (below(2) == 0) p.branch_model = BranchModel{.return_stack_entries = below(8) / 7};
         for (std::uint64_t i = below(9); i > 0; --i) p.latency.push_back(load(p));
         for (std::uint64_t i = below(5); i > 0; --i) p.probes.push_back(probe(p));
         if (below(2) == 0) p.latency_host = LatencyHost{.step_cycles = 1 + below(8) / 7};
@@ -120,6 +122,13 @@ class RandomProfiles {
                 .chased = count(),
                 .irregular = count(),
                 .strides = {{8 * integer(3) - 8, count()}}};
+    }
+    PredictedBranch branch(const Profile& p) {
+        return {.at = location(p),
+                .kind = static_cast<BranchKind>(below(branch_kinds)),
+                .executions = count(),
+                .taken = count(),
+                .mispredictions = count()};
     }
     LoadLatency load(const Profile& p) {
         return {.at = location(p),
@@ -322,6 +331,8 @@ void check_same(const Profile& a, const Profile& b) {
     REQUIRE(a.streams == b.streams);
     REQUIRE(a.latency == b.latency);
     REQUIRE(a.latency_host == b.latency_host);
+    REQUIRE(a.branches == b.branches);
+    REQUIRE(a.branch_model == b.branch_model);
     check_same_probes(a.probes, b.probes);
     REQUIRE(a.threads == b.threads);
     REQUIRE(a.clock == b.clock);

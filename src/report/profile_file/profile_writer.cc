@@ -173,9 +173,9 @@ Profile with_short_lists(const Profile& profile, std::size_t top) {
                 .sampling = profile.sampling,
                 .overhead = profile.overhead,
                 .syscalls = profile.syscalls,
-                .latency_host = profile.latency_host,
                 .notes = profile.notes};
     for_each_kind([&]<typename Kind>() {
+        if constexpr (requires { Kind::host_name; }) Kind::host_of(cut) = Kind::host_of(profile);
         if constexpr (requires { Kind::is_kept_whole; })
             Kind::of(cut) = Kind::of(profile);
         else if constexpr (!std::is_same_v<Kind, MethodList>)

@@ -149,6 +149,11 @@ inline Profile sample_profile() {
     p.addresses = {{loop, {.constant = 10, .irregular = 90, .strides = {{-64, 19'000}, {8, 7}}}},
                    {after, {.chased = 700, .irregular = 3}}};
     p.system_calls = {{branch, "getppid", {loop}, 12}, {branch, "syscall_999", {}, 3}};
+    p.branches = {{branch, BranchKind::conditional, 1'000'000, 900'000, 1200},
+                  {after, BranchKind::ret, 100'000, 100'000, 0}};
+    p.branch_model = {.conditional = {{0, 8192, 0}, {5, 2048, 12}},
+                      .indirect = {{0, 2048, 0}},
+                      .return_stack_entries = 32};
     p.streams = {{{{loop, 0x7f0000001000}, {branch, 0x7f0000002008}, {loop, 0x7f0000001040}}, 4000},
                  {{{plain, 0x5008}, {plain, 0x5010}}, 300}};
     p.sampling.counters["stream_references"] = 40'000;

@@ -101,6 +101,7 @@ Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
                   .value_callers = options.profiles.has<ValueList>() ? options.value_callers : 0,
                   .probes = probes_.probes,
                   .system_calls = options.profiles.has<SystemCallList>(),
+                  .branches = options.profiles.has<BranchList>(),
                   .functions = symbols.functions},
                  modules_) {}
 

@@ -136,6 +136,8 @@ struct LatencyList {
     static auto& of(auto& profile) { return profile.latency; }
     static constexpr std::string_view host_name = "latency_host";
     static auto& host_of(auto& profile) { return profile.latency_host; }
+    static constexpr std::string_view unequal_hosts =
+        "load latencies of different calibrations were added up";
 };
 
 }  // namespace shadowprof
