@@ -11,6 +11,7 @@
 #include "profile/code_location.h"
 #include "profile/kinds/addresses/address_pattern.h"
 #include "profile/kinds/branches/predicted_branch.h"
+#include "profile/kinds/cache/cache_accesses.h"
 #include "profile/kinds/calls/call_pair.h"
 #include "profile/kinds/clock/clock_ticks.h"
 #include "profile/kinds/edges/edge.h"
@@ -214,6 +215,8 @@ struct Profile {
     std::vector<SystemCall> system_calls;
     std::vector<PredictedBranch> branches;
     std::optional<BranchModel> branch_model;
+    std::vector<CacheAccesses> cache;
+    std::optional<CacheModel> cache_model;
     std::vector<LoadLatency> latency;  // sorted by lost cycles
     std::optional<LatencyHost> latency_host;
     std::vector<ProbeProfile> probes;

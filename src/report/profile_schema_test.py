@@ -49,7 +49,8 @@ def is_optional(path):
                     ("latency_host",)) \
         or path[-1] in ("strides", "by_caller", "absent_error", "compensation",
                         "invariance_lower_bound", "taken_up_again") \
-        or path in (("probes",), ("clock",), ("system_calls",), ("branches",), ("branch_model",)) \
+        or path in (("probes",), ("clock",), ("system_calls",), ("branches",), ("branch_model",), ("cache",),
+                    ("cache_model",)) \
         or path[0] != "clock" and path[-1] in ("time_ns", "time_error_ns") \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
 
@@ -124,6 +125,9 @@ WRONG = [
     (("branches", 0, "mispredictions"), -1),
     (("branch_model", "conditional", 0, "history_bits"), "5"),
     (("branch_model", "return_stack_entries"), REMOVED),
+    (("cache", 0, "l1_misses"), -1),
+    (("cache_model", "source"), REMOVED),
+    (("cache_model", "levels", 0, "fill"), "exclusive"),
     (("probes", 0, "reducer"), "top"),
     (("probes", 0, "key"), "address"),
     (("probes", 0, "hits"), -1),

@@ -176,13 +176,27 @@ Result<void> fit_exact_mode(RunRequest& request) {
             "whole run"};
     auto& profiles = options.profiles;
     if (!request.profiles_are_asked_for) profiles = profiles.without<ValueList, LatencyList>();
-    if (!request.every && profiles.has<ValueList>() && profiles.has_any_of(reference_kinds)) {
-        profiles = profiles.without<HazardList, StreamList>();
+    if (!request.every && profiles.has<ValueList>() && profiles.has_any_of(exact_reference_kinds)) {
+        profiles = profiles.without<HazardList, StreamList, CacheList>();
         request.notes.emplace_back(
-            "hazards and streams are not collected: without --every, --mode=exact traces either "
-            "values or references; leave value out of --profiles, or add --every");
+            "hazards, streams and cache misses are not collected: without --every, --mode=exact "
+            "traces either values or references; leave value out of --profiles, or add --every");
     }
     return {};
+}
+
+// Caches hold what was accessed long before, so a part of all accesses says nothing of them. Who
+// asks for all kinds gets those that there are.
+void fit_cache_model(RunRequest& request) {
+    auto& profiles = request.options.profiles;
+    if (!profiles.has<CacheList>()) return;
+    if (request.options.mode == SamplingMode::exact && !request.every) return;
+    const bool asks_for_all = profiles == ProfileKinds::all();
+    profiles = profiles.without<CacheList>();
+    if (asks_for_all) return;
+    request.notes.emplace_back(
+        "cache misses are not collected: the model must see every access, so it needs --mode=exact "
+        "without --every");
 }
 
 // Phases need an output file, beside which their own files lie.
@@ -243,6 +257,7 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     TRY(fit_sample_time(request));
     TRY(check_streams(request));
     TRY(check_phases(request));
+    fit_cache_model(request);
     TRY(check_only_exact_mode(request.options));
     const bool exact = request.options.mode == SamplingMode::exact;
     if (exact) TRY(fit_exact_mode(request));
@@ -267,6 +282,7 @@ Result<RunRequest> parse_attach(std::span<const std::string> words, std::string_
         return Error{ErrorCode::unsupported, 0,
                      "--mode=exact follows a program from its start, with 'shadowprof run'; a "
                      "running process can be sampled (--mode=shadow)"};
+    fit_cache_model(request);
     TRY(settle_bursts(request));
     note_blind_probes(request);
     return request;

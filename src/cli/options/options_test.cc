@@ -296,11 +296,30 @@ TEST_CASE("data streams are asked for by length and heat") {
     CHECK(parse({"--mode=exact", "--profiles=stream", "prog"})->options.profiles.has<StreamList>());
 }
 
+TEST_CASE("cache misses need every access") {
+    const auto exact = parse({"--mode=exact", "--profiles=edge,cache", "prog"});
+    REQUIRE(exact);
+    CHECK(exact->options.profiles == ProfileKinds::of<EdgeList, CacheList>());
+    CHECK(exact->notes.empty());
+    for (const auto& words : {std::vector<std::string>{"--profiles=edge,cache", "prog"},
+                              std::vector<std::string>{"--mode=exact", "--every=1000",
+                                                       "--profiles=edge,cache", "prog"}}) {
+        const auto other = parse(words);
+        REQUIRE(other);
+        CHECK(other->options.profiles == ProfileKinds::of<EdgeList>());
+        REQUIRE(other->notes.size() == 1);
+        CHECK(mentions(other->notes[0], {"every access", "--mode=exact"}));
+    }
+    const auto values = parse({"--mode=exact", "--profiles=value,cache", "prog"});
+    CHECK_FALSE(values->options.profiles.has<CacheList>());
+    CHECK(mentions(values->notes.at(0), {"cache misses"}));
+}
+
 TEST_CASE("all profiles are all, and a later list wins") {
     const auto all = parse({"--profiles=all", "prog"});
     REQUIRE(all);
     CHECK(all->notes.empty());
-    CHECK(all->options.profiles == ProfileKinds::all());
+    CHECK(all->options.profiles == ProfileKinds::all().without<CacheList>());
     CHECK(parse({"--profiles=value,latency", "prog"})->options.profiles ==
           ProfileKinds::of<ValueList, LatencyList>());
     CHECK_FALSE(parse({"prog"})->options.profiles.has<HazardList>());

@@ -84,7 +84,7 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
     }
     if (options_.system_calls) gathered.system_calls.fill(profile, scale.value_or(totals_.scale));
     if (options_.branches) gathered.branches.fill(profile, scale.value_or(totals_.scale));
-    if (options_.references || options_.streams)
+    if (options_.references || options_.streams || options_.caches)
         gathered.references.fill(profile, scale.value_or(totals_.scale));
     if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow, errors);
     if (errors == ErrorsOf::phase) totals_.begin_phase();

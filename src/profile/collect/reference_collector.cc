@@ -16,9 +16,11 @@ constexpr std::uint64_t min_stream_occurrences = 5;
 }  // namespace
 
 ReferenceCollector::ReferenceCollector(const std::optional<ReorderWindow>& window,
-                                       const std::optional<StreamLimits>& limits)
+                                       const std::optional<StreamLimits>& limits,
+                                       const std::optional<CacheModel>& caches)
     : finds_hazards_(window.has_value()), hazards_(window.value_or(ReorderWindow{})) {
     if (limits) streams_.emplace(*limits);
+    if (caches) cache_.emplace(*caches);
 }
 
 void ReferenceCollector::set_weight(std::uint32_t weight) {
@@ -64,6 +66,7 @@ void ReferenceCollector::take(const Reference& reference) {
         hazards_.take(reference, weight_);
         patterns_.take(reference, weight_);
     }
+    if (cache_ && is_access) cache_->take(reference, weight_);
     if (streams_ && is_access) streams_->take(reference, sites_.locations()[reference.site]);
 }
 
@@ -85,6 +88,7 @@ void ReferenceTotals::add(const ReferenceCollector& collector) {
     }
     instructions_ += collector.instructions();
     left_out_ += collector.hazards().left_out();
+    if (const auto& cache = collector.cache()) cache_.add(*cache, locations);
     if (const auto& streams = collector.streams()) {
         if (!streams_) streams_.emplace(streams->limits());
         stream_limits_ = streams->limits();
@@ -122,6 +126,7 @@ void ReferenceTotals::fill(Profile& profile, const CountScale& scale) const {
         profile.notes.push_back(fmt::format("more than {} hazards: {} executions are left out",
                                             HazardFinder::max_pairs, scale(left_out_)));
     fill_streams(profile, scale);
+    cache_.fill(profile, scale);
 }
 
 void ReferenceTotals::fill_streams(Profile& profile, const CountScale& scale) const {

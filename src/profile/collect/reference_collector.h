@@ -1,4 +1,5 @@
-// Finds memory hazards, address patterns and data streams in one emulator's references.
+// Finds memory hazards, address patterns, misses of modelled caches and data streams in one
+// emulator's references.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "profile/collect/record_plans.h"
 #include "profile/collect/reference_sites.h"
 #include "profile/kinds/addresses/address_patterns.h"
+#include "profile/kinds/cache/cache_collector.h"
 #include "profile/kinds/hazards/hazards.h"
 #include "profile/kinds/streams/data_streams.h"
 #include "profile/statistics/count_scale.h"
@@ -19,9 +21,11 @@ namespace shadowprof {
 
 class ReferenceCollector {
   public:
-    // Finds hazards and address patterns if a window is given, streams if limits are given.
+    // Finds hazards and address patterns if a window is given, streams if limits are given, and
+    // misses if caches are given.
     ReferenceCollector(const std::optional<ReorderWindow>& window,
-                       const std::optional<StreamLimits>& limits);
+                       const std::optional<StreamLimits>& limits,
+                       const std::optional<CacheModel>& caches);
 
     ReferenceSites& sites() { return sites_; }
     // From now on everything counts `weight` times.
@@ -39,6 +43,7 @@ class ReferenceCollector {
     const HazardFinder& hazards() const { return hazards_; }
     const AddressPatterns& patterns() const { return patterns_; }
     const std::optional<DataStreams>& streams() const { return streams_; }
+    const std::optional<CacheCollector>& cache() const { return cache_; }
     const std::vector<CodeLocation>& locations() const { return sites_.locations(); }
     // How often the instruction of a site was executed. Known only for instructions that refer to
     // memory.
@@ -57,6 +62,7 @@ class ReferenceCollector {
     HazardFinder hazards_;
     AddressPatterns patterns_;
     std::optional<DataStreams> streams_;
+    std::optional<CacheCollector> cache_;
     std::vector<std::uint64_t> executions_;
     std::uint64_t weight_ = 1;
     std::uint64_t instructions_ = 0;
@@ -66,8 +72,8 @@ class ReferenceCollector {
 class ReferenceTotals {
   public:
     void add(const ReferenceCollector& collector);
-    // Sets the profile's hazards, addresses and streams, scaled and hottest first, and adds
-    // counters and notes.
+    // Sets the profile's hazards, addresses, streams and cache accesses, scaled and hottest first,
+    // and adds counters and notes.
     void fill(Profile& profile, const CountScale& scale) const;
 
   private:
@@ -87,6 +93,7 @@ class ReferenceTotals {
     std::optional<StreamTable> streams_;
     StreamLimits stream_limits_;
     std::uint64_t stream_references_ = 0;
+    CacheTotals cache_;
 };
 
 }  // namespace shadowprof

@@ -8,8 +8,8 @@ namespace shadowprof {
 namespace {
 
 std::optional<ReferenceCollector> collector_of_references(const CollectorOptions& options) {
-    if (!options.references && !options.streams) return std::nullopt;
-    return ReferenceCollector(options.references, options.streams);
+    if (!options.references && !options.streams && !options.caches) return std::nullopt;
+    return ReferenceCollector(options.references, options.streams, options.caches);
 }
 
 // Returns the stack's locations. Return addresses are looked up by the call before them, as a call

@@ -41,6 +41,9 @@ struct CollectorOptions {
     std::optional<ReorderWindow> references = {};
     // If set, data streams are collected from the same records.
     std::optional<StreamLimits> streams = {};
+    // If set, accesses and misses of such caches are counted from the same records. Between two
+    // records nothing may be left out.
+    std::optional<CacheModel> caches = {};
     // Values are also kept by this many innermost callers; 0: not by caller.
     std::size_t value_callers = 1;
     // The probes whose events are kept.

@@ -41,6 +41,9 @@ class RandomProfiles {
         for (std::uint64_t i = below(9); i > 0; --i)
             p.system_calls.push_back({location(p), word(), {location(p)}, count()});
         for (std::uint64_t i = below(9); i > 0; --i) p.branches.push_back(branch(p));
+        for (std::uint64_t i = below(9); i > 0; --i)
+            p.cache.push_back({location(p), count(), count(), count(), count()});
+        if (below(2) == 0) p.cache_model = CacheModel{.source = word(), .levels = {}};
         if (below(2) == 0) p.branch_model = BranchModel{.return_stack_entries = below(8) / 7};
         for (std::uint64_t i = below(9); i > 0; --i) p.latency.push_back(load(p));
         for (std::uint64_t i = below(5); i > 0; --i) p.probes.push_back(probe(p));
@@ -333,6 +336,8 @@ void check_same(const Profile& a, const Profile& b) {
     REQUIRE(a.latency_host == b.latency_host);
     REQUIRE(a.branches == b.branches);
     REQUIRE(a.branch_model == b.branch_model);
+    REQUIRE(a.cache == b.cache);
+    REQUIRE(a.cache_model == b.cache_model);
     check_same_probes(a.probes, b.probes);
     REQUIRE(a.threads == b.threads);
     REQUIRE(a.clock == b.clock);

@@ -154,6 +154,10 @@ inline Profile sample_profile() {
     p.branch_model = {.conditional = {{0, 8192, 0}, {5, 2048, 12}},
                       .indirect = {{0, 2048, 0}},
                       .return_stack_entries = 32};
+    p.cache = {{loop, 20'000, 2500, 300, 40}, {branch, 900, 0, 0, 0}};
+    p.cache_model = {.source = "host",
+                     .levels = {{"L1d", 32768, 8, 64, CacheFill::non_inclusive},
+                                {"L2", 1 << 20, 16, 64, CacheFill::victim}}};
     p.streams = {{{{loop, 0x7f0000001000}, {branch, 0x7f0000002008}, {loop, 0x7f0000001040}}, 4000},
                  {{{plain, 0x5008}, {plain, 0x5010}}, 300}};
     p.sampling.counters["stream_references"] = 40'000;

@@ -258,7 +258,7 @@ void ForwardedRun::set_levels(RunLimits& limits) const {
         limits.seed = mix64(options_.seed ^ stats_.intervals);
     } else {
         if (options_.profiles.has<ValueList>()) limits.value_instructions = RunLimits::unlimited;
-        if (options_.profiles.has_any_of(reference_kinds))
+        if (options_.profiles.has_any_of(exact_reference_kinds))
             limits.reference_instructions = RunLimits::unlimited;
     }
 }

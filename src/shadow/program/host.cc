@@ -1,6 +1,7 @@
 #include "shadow/program/host.h"
 
 #include <cpuid.h>
+#include <fmt/format.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,7 +11,30 @@
 #include <cstring>
 #include <fstream>
 
+#include "profile/kinds/cache/cache_parameters.h"
+
 namespace shadowprof {
+namespace {
+
+// The first bytes of a file that says little.
+std::optional<std::string> read_little(const std::string& path) {
+    std::ifstream file(path);
+    std::array<char, 64> text{};
+    file.read(text.data(), text.size());
+    if (file.gcount() == 0) return std::nullopt;
+    return std::string(text.data(), static_cast<std::size_t>(file.gcount()));
+}
+
+// The kernel numbers caches as the leaf does: Intel SDM vol. 2, CPUID, leaf 4; AMD APM vol. 3,
+// CPUID Fn8000_001D.
+bool is_inclusive(unsigned index) {
+    const unsigned leaf = host_processor().vendor == "GenuineIntel" ? 4 : 0x8000001d;
+    unsigned type = 0, unused = 0, properties = 0;
+    if (!__get_cpuid_count(leaf, index, &type, &unused, &unused, &properties)) return false;
+    return (type & 31) != 0 && (properties & 2) != 0;
+}
+
+}  // namespace
 
 void describe_host(RunInfo& run) {
     std::ifstream cpuinfo("/proc/cpuinfo");
@@ -44,6 +68,15 @@ ProcessorModel host_processor() {
     if (extended) processor.model |= signature >> 12 & 0xf0;
     if (processor.family == 15) processor.family += signature >> 20 & 0xff;
     return processor;
+}
+
+CacheModel host_caches() {
+    return cache_model(
+        [](unsigned index, std::string_view file) {
+            return read_little(
+                fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/{}", index, file));
+        },
+        is_inclusive);
 }
 
 std::string rfc3339_now() {

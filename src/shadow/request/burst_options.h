@@ -44,6 +44,8 @@ struct BurstedRow {
 
 // The kinds that need traced references.
 inline constexpr ProfileKinds reference_kinds = ProfileKinds::of<HazardList, StreamList>();
+// These, and the kind that needs all references of a run, which only exact mode traces.
+inline constexpr ProfileKinds exact_reference_kinds = reference_kinds.with<CacheList>();
 
 namespace bursted {
 

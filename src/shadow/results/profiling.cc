@@ -98,6 +98,8 @@ Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
                                     : std::nullopt,
                   .streams = options.profiles.has<StreamList>() ? std::optional(options.streams)
                                                                 : std::nullopt,
+                  .caches = options.profiles.has<CacheList>() ? std::optional(host_caches())
+                                                              : std::nullopt,
                   .value_callers = options.profiles.has<ValueList>() ? options.value_callers : 0,
                   .probes = probes_.probes,
                   .system_calls = options.profiles.has<SystemCallList>(),
