@@ -6,31 +6,13 @@
 #include <limits>
 
 #include "report/diff/diff_tables.h"
-#include "report/lists/hot_lists.h"
+#include "report/diff/diff_totals.h"
 
 namespace shadowprof {
 namespace {
 
 constexpr std::array make_table{diff_functions, diff_entries, diff_edges, diff_paths,
                                 diff_values,    diff_levels,  diff_loads};
-
-void add_totals(Diff& diff, const DiffInput& input) {
-    if (!diff.as_counts) {
-        diff.no_totals =
-            "how much was executed is known of exact profiles alone (run --mode=exact)";
-        return;
-    }
-    const auto of_both = [&](std::string_view name, auto count) {
-        diff.totals.push_back({name, count(input.files[0]->profile) / input.scales[0].runs,
-                               count(input.files[1]->profile) / input.scales[1].runs});
-    };
-    of_both("instructions", [](const Profile& profile) {
-        return static_cast<double>(
-            profile.sampling.target_instructions.value_or(profile.sampling.instructions));
-    });
-    of_both("edges", [](const Profile& profile) { return sum_of_counts(profile.edges); });
-    of_both("calls", [](const Profile& profile) { return sum_of_counts(profile.calls); });
-}
 
 bool has_errors(const DiffTable& table) {
     return !table.entries.empty() && table.unjudged < table.entries.size();

@@ -80,8 +80,9 @@ struct DiffTable {
 
 // A number for the whole run.
 struct DiffTotal {
-    std::string_view name;  // "instructions", "edges", "calls"
+    std::string name;  // "instructions", "cache.l1-misses", "syscalls.read"
     double base = 0, next = 0;
+    bool is_detail = false;  // of interest to readers only if it changed
 };
 
 struct Diff {
@@ -89,6 +90,8 @@ struct Diff {
                              // shares
     std::vector<DiffTotal> totals;  // for exact profiles
     std::string no_totals;          // why there are none
+    // By the first word of their names: why there are none of them.
+    std::map<std::string, std::string> missing_totals;
     std::vector<DiffTable> tables;  // in the order of DiffKind
     std::vector<MatchedModule> modules;
     FunctionMatches functions;

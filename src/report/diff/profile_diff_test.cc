@@ -273,6 +273,54 @@ TEST_CASE("an exact and a sampled profile are compared by shares, with a note") 
     CHECK(checked(diff, "function:hot>+5%").verdict == Verdict::exceeded);
 }
 
+TEST_CASE("counts of models and system calls are totals of exact profiles") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
+    for (TestBuild* build : {&base, &next}) {
+        const bool is_base = build == &base;
+        const auto f = build->function("f", loop);
+        build->executed(f, 1000);
+        build->exact();
+        Profile& profile = build->file.profile;
+        profile.cache_model = CacheModel{.source = "host", .levels = {}};
+        profile.branch_model = BranchModel{.return_stack_entries = is_base ? 16u : 32u};
+        profile.sampling.counters["cache_l1_misses"] = is_base ? 100 : 106;
+        profile.sampling.counters["branch_mispredictions"] = 5;
+        profile.system_calls = {{f, "write", {}, 2}, {after(f, 4), "write", {}, is_base ? 1u : 2u}};
+        profile.system_calls.push_back({f, is_base ? "read" : "pread64", {}, 3});
+    }
+    const Diff diff = compared(base, next);
+    CHECK(checked(diff, "cache.l1-misses>+5%").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "cache.l1-misses>+6%").verdict == Verdict::kept);
+    CHECK(checked(diff, "cache.l1-misses>+6").verdict == Verdict::kept);
+    CHECK(checked(diff, "cache.l2-misses>+0").verdict == Verdict::kept);
+    CHECK(checked(diff, "syscalls.write>+0").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "syscalls.read>+0").verdict == Verdict::kept);
+    CHECK(checked(diff, "syscalls.read<-2").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "syscalls.pread64>+100%").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "syscalls.fsync>+0").verdict == Verdict::kept);
+    CHECK(contains(refusal(diff, "branch.mispredictions>+2%"), "parameters of the models differ"));
+    CHECK(std::ranges::count_if(diff.notes, [](const std::string& note) {
+              return note.starts_with("branch: the parameters");
+          }) == 1);
+}
+
+TEST_CASE("limits on counts that a profile lacks are refused, with how to collect them") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
+    for (TestBuild* build : {&base, &next}) {
+        build->executed(build->function("f", loop), 1000);
+        build->exact();
+    }
+    base.file.profile.cache_model.emplace();
+    const Diff diff = compared(base, next);
+    CHECK(diff.totals.size() == 3);
+    CHECK(contains(refusal(diff, "cache.accesses>+2%"), "--profiles=cache"));
+    CHECK(contains(refusal(diff, "branch.taken>+2%"), "--profiles=branch"));
+    CHECK(contains(refusal(diff, "syscalls.read>+0"), "--profiles=syscall"));
+    Sampled sampled(500'000, 500'000, 100);
+    CHECK(contains(refusal(compared(sampled.base, sampled.next), "cache.accesses>+2%"),
+                   "exact profiles alone"));
+}
+
 TEST_CASE("a limit on what neither profile has is refused, with what was meant") {
     Sampled pair(500'000, 500'000, 5000);
     const Diff diff = compared(pair.base, pair.next);

@@ -10,6 +10,8 @@
 #include "base/text/text_format.h"
 #include "probe/glob.h"
 #include "probe/probe_error.h"
+#include "report/diff/diff_totals.h"
+#include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
 namespace {
@@ -23,7 +25,10 @@ constexpr std::array quantities{Quantity{"instructions", LimitOf::instructions},
                                 Quantity{"calls", LimitOf::calls},
                                 Quantity{"function:", LimitOf::function},
                                 Quantity{"entries:", LimitOf::entries},
-                                Quantity{"latency.", LimitOf::latency}};
+                                Quantity{"latency.", LimitOf::latency},
+                                Quantity{"cache.", LimitOf::cache},
+                                Quantity{"branch.", LimitOf::branch},
+                                Quantity{"syscalls.", LimitOf::syscalls}};
 
 struct Multiplier {
     std::string_view suffix;
@@ -54,6 +59,26 @@ ProbeError no_comparison(std::string_view text) {
     return {at + 1, fmt::format("the change needs its sign: '{}'", text[at] == '>' ? ">+" : "<-")};
 }
 
+// The names of what a quantity like `cache.` or `syscalls.` counts.
+std::vector<std::string_view> names_behind(const Limit& limit, std::string_view word) {
+    std::vector<std::string_view> names;
+    if (limit.of == LimitOf::syscalls)
+        for (const SyscallFacts& call : syscall_facts()) names.push_back(call.name);
+    for (const CountedTotal& total : counted_totals)
+        if (total.name.starts_with(word)) names.push_back(total.name.substr(word.size()));
+    return names;
+}
+
+std::optional<ProbeError> unknown_name(const Limit& limit, std::string_view word) {
+    const auto names = names_behind(limit, word);
+    if (std::ranges::count(names, limit.pattern) != 0) return std::nullopt;
+    const std::string_view near = nearest(limit.pattern, names);
+    return ProbeError{word.size(),
+                      fmt::format("there is no such {}{}",
+                                  limit.of == LimitOf::syscalls ? "system call" : "count",
+                                  near.empty() ? "" : fmt::format("; did you mean '{}'?", near))};
+}
+
 std::optional<ProbeError> read_quantity(std::string_view text, Limit& limit) {
     const auto separator = std::min(text.find_first_of(":."), text.size());
     const std::string_view word = text.substr(0, std::min(separator + 1, text.size()));
@@ -69,13 +94,16 @@ std::optional<ProbeError> read_quantity(std::string_view text, Limit& limit) {
                 0, fmt::format("unknown quantity '{}'; did you mean '{}'?", printable(word), near)};
         return ProbeError{0,
                           "unknown quantity; there are instructions, edges, calls, "
-                          "function:GLOB, entries:GLOB and latency.LEVEL"};
+                          "function:GLOB, entries:GLOB, latency.LEVEL, cache.COUNT, branch.COUNT "
+                          "and syscalls.NAME"};
     }
     limit.of = known->of;
     limit.pattern = text.substr(word.size());
+    if (!limit.of_entries()) limit.total = text;
     if (!takes_name(*known)) return std::nullopt;
     if (limit.pattern.empty()) return ProbeError{word.size(), "a name is missing here"};
     if (limit.of == LimitOf::latency) return std::nullopt;
+    if (!limit.of_functions()) return unknown_name(limit, word);
     if (const auto at = glob_error(limit.pattern))
         return ProbeError{word.size() + *at, "this bracket or backslash has no end"};
     return std::nullopt;
@@ -96,8 +124,7 @@ std::optional<ProbeError> read_change(std::string_view text, std::size_t begin, 
         return ProbeError{begin + length, "behind the number there is %, pp, k, M, G or nothing"};
     limit.unit = found->unit;
     limit.amount *= found->factor;
-    const bool of_shares = limit.of == LimitOf::latency,
-               of_counts = !limit.of_functions() && !of_shares;
+    const bool of_shares = limit.of == LimitOf::latency, of_counts = !limit.of_entries();
     if (of_shares && limit.unit == LimitUnit::count)
         return ProbeError{begin + length,
                           "a share of loads changes by % of itself or by pp, "

@@ -15,7 +15,11 @@ enum class LimitOf : std::uint8_t {
     calls,
     function,  // instructions in each matching function itself
     entries,   // calls of each matching function
-    latency    // share of loads from a level of memory
+    latency,   // share of loads from a level of memory
+    cache,    // accesses to memory and misses of the modelled caches; like the next two, in all and
+              // only in exact profiles
+    branch,   // branches and mispredictions of the modelled predictor
+    syscalls  // system calls of one name
 };
 
 enum class LimitUnit : std::uint8_t {
@@ -28,17 +32,20 @@ struct Limit {
     std::string text;  // as the user wrote it
     LimitOf of = LimitOf::instructions;
     std::string pattern;  // for function and entries, see glob_matches(); for latency, a level
+    std::string total;    // the name of a number for the whole run (DiffTotal); else empty
     bool falls = false;   // it limits a decrease
     double amount = 0;    // a larger change exceeds the limit; not negative
     LimitUnit unit = LimitUnit::percent;
 
     bool of_functions() const { return of == LimitOf::function || of == LimitOf::entries; }
+    // Of functions or levels of memory, not of whole runs.
+    bool of_entries() const { return of_functions() || of == LimitOf::latency; }
 };
 
 // Parses QUANTITY>+CHANGE or QUANTITY<-CHANGE. QUANTITY is `instructions`, `edges`, `calls`,
-// `function:GLOB`, `entries:GLOB` or `latency.LEVEL`. CHANGE is a decimal number and `%`, `pp`,
-// nothing, `k`, `M` or `G`. Errors: ErrorCode::usage, with the text and a caret under the wrong
-// character.
+// `function:GLOB`, `entries:GLOB`, `latency.LEVEL`, one of counted_totals or `syscalls.NAME`.
+// CHANGE is a decimal number and `%`, `pp`, nothing, `k`, `M` or `G`. Errors: ErrorCode::usage,
+// with the text and a caret under the wrong character.
 Result<Limit> parse_limit(std::string_view text);
 
 }  // namespace shadowprof

@@ -46,6 +46,23 @@ TEST_CASE("quantities, directions and units") {
     CHECK(parsed("latency.L1/L2>+5%").pattern == "L1/L2");
 }
 
+TEST_CASE("counts of models and system calls have names") {
+    CHECK(parsed("cache.l1-misses>+5%").of == LimitOf::cache);
+    CHECK(parsed("cache.l1-misses>+5%").total == "cache.l1-misses");
+    CHECK(parsed("branch.mispredictions>+2%").total == "branch.mispredictions");
+    CHECK(parsed("syscalls.read>+0").total == "syscalls.read");
+    CHECK(parsed("syscalls.read>+0").unit == LimitUnit::count);
+    CHECK(parsed("instructions>+2%").total == "instructions");
+    CHECK(parsed("function:f>+2%").total.empty());
+    CHECK(caret("cache.l4-misses>+5%") == 6);
+    CHECK(caret("cache.>+5%") == 6);
+    CHECK(caret("branch.l1-misses>+5%") == 7);
+    CHECK(caret("syscalls.raed>+0") == 9);
+    CHECK(caret("syscalls.read>+1pp") == 16);
+    const auto limit = parse_limit("syscalls.raed>+0");
+    CHECK(limit.error().message.find("did you mean 'read'?") != std::string::npos);
+}
+
 TEST_CASE("names may hold what comparisons are written with") {
     CHECK(parsed("function:std::vector<int>::*>+5%").pattern == "std::vector<int>::*");
     CHECK(parsed("function:operator>+>+5%").pattern == "operator>+");

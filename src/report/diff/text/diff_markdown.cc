@@ -23,6 +23,7 @@ std::string totals_markdown(const Diff& diff) {
     if (diff.totals.empty()) return {};
     std::string text = "\n| | base | new | change | |\n|---|---:|---:|---:|---:|\n";
     for (const DiffTotal& total : diff.totals) {
+        if (total.is_detail && total.base == total.next) continue;
         const double change = total.next - total.base;
         text += fmt::format("| {} | {:.0f} | {:.0f} | {:+.0f} | {} |\n", total.name, total.base,
                             total.next, change, relative_text(total.base, total.next));

@@ -73,13 +73,14 @@ class DiffText {
         line("");
         std::vector<Row> rows;
         for (const DiffTotal& total : report_.diff.totals) {
+            if (total.is_detail && total.base == total.next) continue;
             const double change = total.next - total.base;
             rows.push_back(
                 {{quantity_text(DiffUnit::instructions, total.base),
                   quantity_text(DiffUnit::instructions, total.next),
                   difference_text(DiffUnit::instructions, change),
                   relative_text(total.base, total.next)},
-                 std::string(total.name),
+                 total.name,
                  change == 0 ? std::string_view{} : colour_of(Judgement::changed, change)});
         }
         show(rows, DiffUnit::instructions);
