@@ -6,9 +6,11 @@
 #include <numeric>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "profile/kinds/registry.h"
 #include "profile/kinds/stacks/stack_folder.h"
 #include "profile/merge/join.h"
 #include "profile/profile_size.h"
@@ -16,7 +18,8 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::string_view stacks_note = "folded call stacks: ", paths_note = "left out paths: ";
+constexpr std::string_view stacks_note = "folded call stacks: ", paths_note = "left out paths: ",
+                           values_note = "left out values of operands: ";
 
 // Errors of counts that may vary together.
 void add_linearly(std::optional<double>& sum, const std::optional<double>& error) {
@@ -35,11 +38,60 @@ void add_folded(Stack& sum, const Stack& stack) {
     add_linearly(sum.time_error_ns, stack.time_error_ns);
 }
 
-std::uint64_t bytes_of(const std::vector<Stack>& stacks) {
+std::uint64_t bytes_of(const Stack& stack) {
+    return stack_file_bytes(stack.frames.empty() ? 0 : stack.frames.size() - 1);
+}
+
+std::uint64_t bytes_of(const Path& path) {
+    return path_file_bytes(path.blocks.size());
+}
+
+std::uint64_t bytes_of(const TopValue& value) {
+    const auto last = std::find_if(value.value.rbegin(), value.value.rend(),
+                                   [](std::byte b) { return b != std::byte{0}; });
+    return value_file_bytes(static_cast<std::size_t>(value.value.rend() - last));
+}
+
+template <typename Record>
+std::uint64_t bytes_of(const std::vector<Record>& list);
+
+std::uint64_t bytes_of(const CallerValues& values) {
+    return caller_file_bytes(values.callers.size()) + bytes_of(values.top);
+}
+
+std::uint64_t bytes_of(const ValueProfile& values) {
+    return values_file_bytes + bytes_of(values.top) + bytes_of(values.top_tnv) +
+           bytes_of(values.by_caller);
+}
+
+template <typename Record>
+std::uint64_t bytes_of(const std::vector<Record>& list) {
     std::uint64_t bytes = 0;
-    for (const Stack& stack : stacks)
-        bytes += stack_file_bytes(stack.frames.empty() ? 0 : stack.frames.size() - 1);
+    for (const Record& record : list) bytes += bytes_of(record);
     return bytes;
+}
+
+// What the lists without a limit take, and all locations but those of values.
+std::uint64_t bytes_of_others(const Profile& profile) {
+    std::uint64_t records = 0;
+    std::vector<CodeLocation> locations;
+    const auto note = [&](const CodeLocation& at) { locations.push_back(at); };
+    LocationVisitor visitor(note);
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (std::is_same_v<Kind, ValueList>) return;
+        for (const auto& record : Kind::of(profile)) fields(visitor, record);
+        if constexpr (!std::is_same_v<Kind, StackList> && !std::is_same_v<Kind, PathList>)
+            records += Kind::of(profile).size();
+    });
+    std::ranges::sort(locations);
+    locations.erase(std::unique(locations.begin(), locations.end()), locations.end());
+    return records * record_file_bytes + locations.size() * location_file_bytes;
+}
+
+std::uint64_t bytes_for_values(const Profile& profile, std::uint64_t max_bytes) {
+    const auto taken =
+        bytes_of(profile.stacks) + bytes_of(profile.paths) + bytes_of_others(profile);
+    return std::max(max_bytes - std::min(max_bytes, taken), least_value_bytes(max_bytes));
 }
 
 StackFolder::StackId add_to(StackFolder& folder, const Stack& stack) {
@@ -84,19 +136,16 @@ std::uint64_t fold_stacks(std::vector<Stack>& stacks, std::uint64_t max_bytes) {
     return number;
 }
 
-struct LeftOutPaths {
-    std::uint64_t number = 0, executions = 0;
-};
-
-LeftOutPaths leave_out_paths(std::vector<Path>& paths, std::uint64_t max_bytes) {
+// Removes the coldest records, which are the last ones, and adds them to the counters.
+template <typename Record>
+void leave_out_coldest(std::vector<Record>& list, std::uint64_t max_bytes, std::uint64_t& number,
+                       std::uint64_t& executions) {
     std::uint64_t bytes = 0;
-    const auto first = std::ranges::find_if(paths, [&](const Path& path) {
-        return (bytes += path_file_bytes(path.blocks.size())) > max_bytes;
-    });
-    LeftOutPaths left_out{.number = static_cast<std::uint64_t>(paths.end() - first)};
-    for (auto path = first; path != paths.end(); ++path) left_out.executions += path->count;
-    paths.erase(first, paths.end());
-    return left_out;
+    const auto first = std::ranges::find_if(
+        list, [&](const Record& record) { return (bytes += bytes_of(record)) > max_bytes; });
+    number += static_cast<std::uint64_t>(list.end() - first);
+    for (auto record = first; record != list.end(); ++record) executions += record->count;
+    list.erase(first, list.end());
 }
 
 double percent(std::uint64_t part, std::uint64_t of) {
@@ -110,34 +159,49 @@ void set_note(std::vector<std::string>& notes, std::string_view begin, std::uint
     if (number != 0) notes.push_back(std::string(begin) + std::move(text));
 }
 
-}  // namespace
-
-void keep_size(Profile& profile, std::uint64_t max_bytes) {
+void note_folded(Profile& profile) {
     auto& counters = profile.sampling.counters;
-    const auto stacks = counters["folded_stacks"] +=
-        fold_stacks(profile.stacks, max_stack_bytes(max_bytes));
-    const auto paths = leave_out_paths(profile.paths, max_path_bytes(max_bytes));
-    counters["paths_left_out"] += paths.number;
-    counters["paths_given_up"] += paths.executions;
-
-    std::uint64_t folded = 0, instructions = 0, executions = counters["paths_given_up"];
+    std::uint64_t folded = 0, instructions = 0;
     for (const Stack& stack : profile.stacks) {
         folded += stack.folded;
         instructions += stack.instructions;
     }
-    for (const Path& path : profile.paths) executions += path.count;
     // Profiles of older versions have this counter alone.
     auto& all_folded = counters["folded_stack_instructions"];
     all_folded = std::max(all_folded, folded);
+    const auto stacks = counters["folded_stacks"];
     set_note(
         profile.notes, stacks_note, stacks,
         fmt::format("{:.2f}% of the instructions lack their innermost callers, as {} stacks were "
                     "folded; --max-size keeps more",
                     percent(folded, instructions), stacks));
-    set_note(
-        profile.notes, paths_note, counters["paths_left_out"],
-        fmt::format("the {} coldest, {:.2f}% of the executions; --max-size keeps more",
-                    counters["paths_left_out"], percent(counters["paths_given_up"], executions)));
+}
+
+template <typename Record>
+void note_left_out(std::vector<std::string>& notes, std::string_view begin,
+                   const std::vector<Record>& kept, std::uint64_t number,
+                   std::uint64_t executions_left_out) {
+    std::uint64_t executions = executions_left_out;
+    for (const Record& record : kept) executions += record.count;
+    set_note(notes, begin, number,
+             fmt::format("the {} coldest, {:.2f}% of the executions; --max-size keeps more", number,
+                         percent(executions_left_out, executions)));
+}
+
+}  // namespace
+
+void keep_size(Profile& profile, std::uint64_t max_bytes) {
+    auto& counters = profile.sampling.counters;
+    counters["folded_stacks"] += fold_stacks(profile.stacks, max_stack_bytes(max_bytes));
+    auto &paths = counters["paths_left_out"], &path_executions = counters["paths_given_up"];
+    leave_out_coldest(profile.paths, max_path_bytes(max_bytes), paths, path_executions);
+    auto &values = counters["values_left_out"], &value_executions = counters["values_given_up"];
+    leave_out_coldest(profile.values, bytes_for_values(profile, max_bytes), values,
+                      value_executions);
+
+    note_folded(profile);
+    note_left_out(profile.notes, paths_note, profile.paths, paths, path_executions);
+    note_left_out(profile.notes, values_note, profile.values, values, value_executions);
 }
 
 }  // namespace shadowprof

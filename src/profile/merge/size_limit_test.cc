@@ -12,7 +12,19 @@
 namespace shadowprof::size_limit_test {
 namespace {
 
-// Deep stacks and long paths, far more than fit in a megabyte.
+// Values of an instruction that was executed `count` times, also by caller.
+ValueProfile values_of(std::uint64_t address, std::uint64_t count) {
+    std::vector<TopValue> top;
+    for (const std::byte byte : {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}})
+        top.push_back({.value = std::vector(8, byte), .count = count / 8});
+    return {.at = {0, address},
+            .operand = "rax",
+            .count = count,
+            .top = top,
+            .by_caller = {{.callers = {{0, 8}}, .count = count, .top = top}}};
+}
+
+// Deep stacks, long paths and many values, far more than fit in a megabyte.
 Profile large_profile(std::uint64_t seed) {
     Profile p;
     p.modules = {{"/bin/large", "00", 1}};
@@ -31,6 +43,7 @@ Profile large_profile(std::uint64_t seed) {
                   .count = 10'000 - i};
         path.blocks.front().address = i;
         p.paths.push_back(path);
+        p.values.push_back(values_of(i, 10'000 - i));
     }
     Profile sum;
     merge_into(sum, p);
@@ -49,12 +62,19 @@ std::uint64_t stack_bytes(const Profile& p) {
     return bytes;
 }
 
-std::uint64_t executions(const Profile& p) {
-    std::uint64_t sum = p.sampling.counters.contains("paths_given_up")
-                            ? p.sampling.counters.at("paths_given_up")
-                            : 0;
-    for (const Path& path : p.paths) sum += path.count;
+// With those that the counter has.
+template <typename Record>
+std::uint64_t executions(const Profile& p, const std::vector<Record>& list,
+                         const std::string& counter) {
+    std::uint64_t sum = p.sampling.counters.contains(counter) ? p.sampling.counters.at(counter) : 0;
+    for (const Record& record : list) sum += record.count;
     return sum;
+}
+std::uint64_t path_executions(const Profile& p) {
+    return executions(p, p.paths, "paths_given_up");
+}
+std::uint64_t value_executions(const Profile& p) {
+    return executions(p, p.values, "values_given_up");
 }
 
 constexpr std::uint64_t limit = 1'000'000;
@@ -63,9 +83,11 @@ TEST_CASE("a profile that fits stays as it is, without notes") {
     Profile p = large_profile(1);
     const auto stacks = p.stacks;
     const auto paths = p.paths;
+    const auto values = p.values.size();
     keep_size(p, 100 * limit);
     CHECK(p.stacks == stacks);
     CHECK(p.paths == paths);
+    CHECK(p.values.size() == values);
     CHECK(p.notes.empty());
     CHECK(p.sampling.counters.at("folded_stacks") == 0);
 }
@@ -73,11 +95,11 @@ TEST_CASE("a profile that fits stays as it is, without notes") {
 TEST_CASE("stacks and paths fit, functions keep their instructions, and counters say the rest") {
     Profile p = large_profile(1);
     const auto functions = by_function(p);
-    const auto all_executions = executions(p);
+    const auto all_executions = path_executions(p);
     keep_size(p, limit);
     CHECK(stack_bytes(p) <= max_stack_bytes(limit));
     CHECK(by_function(p) == functions);
-    CHECK(executions(p) == all_executions);
+    CHECK(path_executions(p) == all_executions);
     CHECK(p.sampling.counters.at("paths_left_out") == 2000 - p.paths.size());
     std::uint64_t folded = 0;
     for (const Stack& stack : p.stacks) {
@@ -86,7 +108,29 @@ TEST_CASE("stacks and paths fit, functions keep their instructions, and counters
     }
     CHECK(folded > 0);
     CHECK(p.sampling.counters.at("folded_stack_instructions") == folded);
-    CHECK(p.notes.size() == 2);
+    CHECK(p.notes.size() == 3);
+}
+
+TEST_CASE("the values of the most executed instructions are kept, and counters say the rest") {
+    Profile p = large_profile(1);
+    const auto all = value_executions(p);
+    keep_size(p, limit);
+    REQUIRE(!p.values.empty());
+    CHECK(p.values.size() < 1000);
+    CHECK(p.values.front().count == 10'000);
+    CHECK(p.values.back().count == 10'001 - p.values.size());
+    CHECK(p.values.front().by_caller.size() == 1);
+    CHECK(p.sampling.counters.at("values_left_out") == 2000 - p.values.size());
+    CHECK(value_executions(p) == all);
+}
+
+TEST_CASE("values have what the other lists leave") {
+    Profile full = large_profile(1), alone = large_profile(1);
+    alone.stacks.clear();
+    alone.paths.clear();
+    keep_size(full, limit);
+    keep_size(alone, limit);
+    CHECK(alone.values.size() > 2 * full.values.size());
 }
 
 TEST_CASE("a second time changes nothing") {
@@ -96,6 +140,7 @@ TEST_CASE("a second time changes nothing") {
     keep_size(p, limit);
     CHECK(p.stacks == once.stacks);
     CHECK(p.paths == once.paths);
+    CHECK(p.values.size() == once.values.size());
     CHECK(p.sampling.counters == once.sampling.counters);
     CHECK(p.notes == once.notes);
 }
@@ -105,7 +150,8 @@ TEST_CASE("the sum of profiles that were folded has one note with the figures of
     auto functions = by_function(sum);
     for (const auto& [function, instructions] : by_function(more))
         functions[function] += instructions;
-    const auto all_executions = executions(sum) + executions(more);
+    const auto all_executions = path_executions(sum) + path_executions(more);
+    const auto all_values = value_executions(sum) + value_executions(more);
     keep_size(sum, limit);
     keep_size(more, limit);
     const auto folded = sum.sampling.counters.at("folded_stack_instructions") +
@@ -114,9 +160,10 @@ TEST_CASE("the sum of profiles that were folded has one note with the figures of
     keep_size(sum, limit);
     CHECK(stack_bytes(sum) <= max_stack_bytes(limit));
     CHECK(by_function(sum) == functions);
-    CHECK(executions(sum) == all_executions);
+    CHECK(path_executions(sum) == all_executions);
+    CHECK(value_executions(sum) == all_values);
     CHECK(sum.sampling.counters.at("folded_stack_instructions") >= folded);
-    CHECK(sum.notes.size() == 2);
+    CHECK(sum.notes.size() == 3);
 }
 
 }  // namespace
