@@ -11,8 +11,10 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::array make_table{diff_functions, diff_entries, diff_edges, diff_paths,
-                                diff_values,    diff_levels,  diff_loads};
+// In the order of DiffKind.
+constexpr std::array make_table{diff_functions, diff_entries,   diff_edges,    diff_paths,
+                                diff_values,    diff_levels,    diff_loads,    diff_mispredictions,
+                                diff_l1_misses, diff_l2_misses, diff_l3_misses};
 
 bool has_errors(const DiffTable& table) {
     return !table.entries.empty() && table.unjudged < table.entries.size();

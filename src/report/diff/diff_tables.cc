@@ -156,7 +156,7 @@ void name_entry(DiffEntry& entry, DiffKind kind, const DiffInput& input) {
     const CodeLocation first = entry.place.at.front(), last = entry.place.at.back();
     const CodeSymbol& symbol = symbols.symbol(first);
     if (first.module < modules.size()) entry.module = modules[first.module].path;
-    if (kind == DiffKind::functions || kind == DiffKind::entries) {
+    if (is_by_function(kind)) {
         entry.name = symbol.function.empty() ? function_name(modules, symbols, first)
                                              : std::string(symbol.function);
         return;

@@ -38,6 +38,14 @@ DiffTable diff_levels(const DiffInput& input);
 // By instruction: the median of the loads' cycles, without an error.
 DiffTable diff_loads(const DiffInput& input);
 
+// By function: branches that the modelled predictor mispredicts, and accesses that miss in a level
+// of the modelled caches. Only of profiles with the same model. In sampled profiles without an
+// error.
+DiffTable diff_mispredictions(const DiffInput& input);
+DiffTable diff_l1_misses(const DiffInput& input);
+DiffTable diff_l2_misses(const DiffInput& input);
+DiffTable diff_l3_misses(const DiffInput& input);
+
 // Sets name, module and source line from the place.
 void name_entry(DiffEntry& entry, DiffKind kind, const DiffInput& input);
 

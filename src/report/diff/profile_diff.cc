@@ -6,13 +6,15 @@
 namespace shadowprof {
 
 std::string_view name(DiffKind kind) {
-    constexpr std::string_view names[] = {"functions", "entries", "edges", "paths",
-                                          "values",    "levels",  "loads"};
+    constexpr std::string_view names[] = {"functions", "entries",   "edges",    "paths",
+                                          "values",    "levels",    "loads",    "mispredictions",
+                                          "l1_misses", "l2_misses", "l3_misses"};
     return names[static_cast<std::size_t>(kind)];
 }
 
 std::string_view name(DiffUnit unit) {
-    constexpr std::string_view names[] = {"instructions", "executions", "share", "cycles"};
+    constexpr std::string_view names[] = {"instructions", "executions", "share", "cycles",
+                                          "accesses"};
     return names[static_cast<std::size_t>(unit)];
 }
 

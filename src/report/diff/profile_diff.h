@@ -14,12 +14,29 @@
 
 namespace shadowprof {
 
-enum class DiffKind : std::uint8_t { functions, entries, edges, paths, values, levels, loads };
+enum class DiffKind : std::uint8_t {
+    functions,
+    entries,
+    edges,
+    paths,
+    values,
+    levels,
+    loads,
+    mispredictions,
+    l1_misses,
+    l2_misses,
+    l3_misses
+};
 // Stable names, for tables in JSON.
 std::string_view name(DiffKind kind);
+// Whether the entries are functions.
+constexpr bool is_by_function(DiffKind kind) {
+    return kind == DiffKind::functions || kind == DiffKind::entries ||
+           kind >= DiffKind::mispredictions;
+}
 
 // The unit of Measured::value. A share is in [0, 1].
-enum class DiffUnit : std::uint8_t { instructions, executions, share, cycles };
+enum class DiffUnit : std::uint8_t { instructions, executions, share, cycles, accesses };
 std::string_view name(DiffUnit unit);
 
 enum class Judgement : std::uint8_t {

@@ -273,6 +273,36 @@ TEST_CASE("an exact and a sampled profile are compared by shares, with a note") 
     CHECK(checked(diff, "function:hot>+5%").verdict == Verdict::exceeded);
 }
 
+TEST_CASE("mispredictions and misses of a model are compared by function") {
+    TestBuild base("/old/p", "aa"), next("/new/p", "bb");
+    next.function("inserted", loop);
+    for (TestBuild* build : {&base, &next}) {
+        const bool is_base = build == &base;
+        const auto f = build->function("f", loop), g = build->function("g", loop);
+        Profile& profile = build->file.profile;
+        profile.branch_model = BranchModel{.return_stack_entries = 32};
+        profile.cache_model = CacheModel{.source = is_base ? "host" : "defaults", .levels = {}};
+        for (const auto at : {f, after(f, 8), g})
+            profile.branches.push_back({.at = at,
+                                        .kind = BranchKind::conditional,
+                                        .executions = 100,
+                                        .taken = 50,
+                                        .mispredictions = is_base || at == g ? 10u : 15u});
+        profile.cache.push_back({.at = f, .accesses = 3, .l1_misses = 2});
+        build->exact();
+    }
+    const Diff diff = compared(base, next);
+    const DiffTable& table = diff.table(DiffKind::mispredictions);
+    CHECK(table.unit == DiffUnit::executions);
+    REQUIRE(table.entries.size() == 2);
+    CHECK(table.entries[0].name == "f");
+    CHECK(table.entries[0].base->value == 20);
+    CHECK(table.entries[0].next->value == 30);
+    CHECK(table.entries[0].judgement == Judgement::changed);
+    CHECK(table.entries[1].judgement == Judgement::same);
+    CHECK(contains(diff.table(DiffKind::l1_misses).missing, "parameters of the models differ"));
+}
+
 TEST_CASE("counts of models and system calls are totals of exact profiles") {
     TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
     for (TestBuild* build : {&base, &next}) {

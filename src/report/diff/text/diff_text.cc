@@ -141,8 +141,8 @@ class DiffText {
     }
 
     std::string names(DiffKind kind, const DiffEntry& entry) const {
-        const bool function = kind == DiffKind::functions || kind == DiffKind::entries;
-        std::string names = printable(function ? without_arguments(entry.name) : entry.name);
+        std::string names =
+            printable(is_by_function(kind) ? without_arguments(entry.name) : entry.name);
         for (const std::string& more :
              {entry.place.detail, entry.source, std::string(base_name(entry.module))})
             if (!more.empty()) names += "  " + printable(more);

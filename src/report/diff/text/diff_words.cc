@@ -47,6 +47,10 @@ std::string_view title(DiffKind kind) {
         "Values, by the share of BASE's most frequent one",
         "Levels of memory, by the share of loads",
         "Loads, by the median of their cycles",
+        "Functions, by mispredictions of the modelled predictor",
+        "Functions, by accesses that miss the modelled L1",
+        "Functions, by accesses that miss the modelled L1 and L2",
+        "Functions, by accesses that miss all modelled caches",
     };
     return titles[static_cast<std::size_t>(kind)];
 }
