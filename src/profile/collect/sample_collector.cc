@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "profile/collect/noted_records.h"
+
 namespace shadowprof {
 namespace {
 
@@ -147,7 +149,7 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
     while (!reader_.at_end()) {
         std::optional<RecordFollower::Position> place;
         if (threads_[current_].skip_instructions == 0) {
-            if (threads_[current_].probed.empty() && !branches_) follow();
+            if (threads_[current_].probed.empty()) follow();
             place = follower_.place();
         }
         const auto record = reader_.read(place);
@@ -244,8 +246,27 @@ template <typename Limit>
 void SampleCollector::follow_up_to(Limit& limit) {
     if (!reader_.copied()) return follow_plain(limit);
     TraceReader::KnownRecords records(reader_);
-    instructions_ += follower_.follow(records, limit);
+    follow_records(records, limit);
     reader_.skip_to(records);
+}
+
+// Blocks are handed on only where branches are counted.
+template <typename Records, typename Limit>
+void SampleCollector::follow_records(Records& records, Limit& limit) {
+    if (!branches_) {
+        instructions_ += follower_.follow(records, limit);
+        return;
+    }
+    typename NotedRecords<Records>::Room room;
+    bool goes_on = true;
+    while (goes_on) {
+        NotedRecords noted(records, room);
+        instructions_ += follower_.follow(noted, limit);
+        for (const std::uint32_t id : noted.ids())
+            branches_->take(current_, reader_.blocks_of(id), BranchCollector::Counting::counts);
+        records = noted.records();
+        goes_on = noted.is_full();
+    }
 }
 
 // Some of these records are looked at for the block vector.
@@ -253,7 +274,7 @@ template <typename Limit>
 void SampleCollector::follow_plain(Limit& limit) {
     const auto place = reader_.place();
     TraceReader::PlainRecords records(reader_);
-    instructions_ += follower_.follow(records, limit);
+    follow_records(records, limit);
     reader_.skip_to(records);
     if (!are_samples_) return;
     looks_.pass(place - reader_.place(), [&](std::uint64_t before, std::uint64_t random) {

@@ -50,8 +50,8 @@ struct CollectorOptions {
     ProbeSet probes = {};
     // Whether to count the system calls noted in the trace.
     bool system_calls = false;
-    // Whether to count branches and model what a predictor makes of them. Each record is then
-    // looked at, as the model depends on the order of all branches.
+    // Whether to count branches and model what a predictor makes of them. The blocks of each record
+    // are then looked at, as the model depends on the order of all branches.
     bool branches = false;
     // Finds the function that stacks attribute code to; it must outlive the collectors. If null,
     // only calls and jumps into other modules begin a function.
@@ -153,6 +153,8 @@ class SampleCollector {
     void follow_up_to(Limit& limit);
     template <typename Limit>
     void follow_plain(Limit& limit);
+    template <typename Records, typename Limit>
+    void follow_records(Records& records, Limit& limit);
     void look_at(std::span<const BlockToken> record, std::uint64_t random);
     void take(const TraceRecord& record);
     void take_in_bursts(BurstFollower& bursts, const TraceRecord& record);

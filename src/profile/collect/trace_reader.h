@@ -67,6 +67,11 @@ class TraceReader {
     TraceLevel level() const { return level_; }
     // A place in a batch of records without values: differences of places are numbers of records.
     std::size_t place() const { return left_; }
+    // The blocks of records with this id. Needs an id that was passed or read since new_emulator().
+    std::span<const BlockToken> blocks_of(std::uint32_t id) const {
+        const auto& plan = plans_[id];
+        return std::span(tokens()).subspan(plan.first_block, plan.blocks);
+    }
     // The blocks of the record that lay `records` after `place`. None if the record has changed
     // since. Needs: not copied().
     std::span<const BlockToken> look_back(std::size_t place, std::uint64_t records) const {

@@ -36,8 +36,8 @@ class BranchCollector {
   private:
     friend class BranchTotals;
 
-    // What is needed of a block, by its token.
-    struct Site {
+    // What is needed of a block, by its token: one line of the cache.
+    struct alignas(64) Site {
         std::uint64_t start = 0;  // key of the location; 0: the site is not filled
         std::uint64_t end = 0;
         std::uint64_t pc = 0;
@@ -45,6 +45,7 @@ class BranchCollector {
         bool pushes_return = false;
         std::uint64_t executions = 0, taken = 0, mispredictions = 0;
     };
+    static_assert(sizeof(Site) == 64);
     struct Thread {
         BlockToken last = 0;  // 0: not known
         ReturnStack returns = {};

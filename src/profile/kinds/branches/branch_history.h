@@ -26,7 +26,7 @@ class BranchHistory {
 
     void push(bool bit) {
         begin_ = (begin_ - 1) % ring_bits;
-        ring_[begin_] = bit ? 0xffff : 0;
+        ring_[begin_] = ring_[begin_ + ring_bits] = static_cast<std::uint16_t>(-int{bit});
         const HistoryLanes oldest = {oldest_of(0), oldest_of(1), oldest_of(2),
                                      oldest_of(3), oldest_of(4), oldest_of(5)};
         shift<index_bits>(index_, bit, oldest);
@@ -41,9 +41,7 @@ class BranchHistory {
     static constexpr std::size_t ring_bits = 512;
     static_assert(length_bits.back() < ring_bits);
 
-    std::uint16_t oldest_of(std::size_t i) const {
-        return ring_[(begin_ + length_bits[i]) % ring_bits];
-    }
+    std::uint16_t oldest_of(std::size_t i) const { return ring_[begin_ + length_bits[i]]; }
     // Shifts an outcome in, and the oldest one of each length out of its place in the fold.
     template <unsigned width>
     static void shift(HistoryLanes& fold, bool bit, HistoryLanes oldest) {
@@ -55,8 +53,10 @@ class BranchHistory {
         fold = (fold ^ (fold >> width)) & static_cast<std::uint16_t>((1u << width) - 1);
     }
 
-    std::array<std::uint16_t, ring_bits> ring_{};  // all bits of an outcome; the newest at begin_
-    std::size_t begin_ = 0;
+    // Each outcome twice, all its bits the same, so that no place behind the newest is beyond the
+    // end.
+    std::array<std::uint16_t, 2 * ring_bits> ring_{};
+    std::size_t begin_ = 0;  // the newest
     HistoryLanes index_{};
     HistoryLanes tag_{};
 };

@@ -6,6 +6,7 @@
 // entry provides the prediction. What the table would have predicted without it is the alternative.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -21,7 +22,7 @@ class DirectionPredictor {
     static constexpr std::size_t base_entries = 1 << 13;
     static constexpr std::size_t entries = 1 << BranchHistory::index_bits;
 
-    DirectionPredictor() : base_(base_entries, 0), table_(tables * entries) {}
+    DirectionPredictor() : base_(base_entries, {.useful = 1}), table_(tables * entries) {}
 
     // Returns the prediction for the branch `pc`, whose bits must be well mixed, and learns that it
     // is `taken`. `history` is what came before it.
@@ -31,36 +32,36 @@ class DirectionPredictor {
     static constexpr std::uint16_t no_tag = 0xffff;
     static_assert(BranchHistory::tag_bits < 16);
 
+    struct State {
+        std::int8_t counter = 0;  // -4 to 3, in the base table -2 to 1; taken from 0 on
+        std::uint8_t useful = 0;  // 0 to 3; in the base table always 1
+    };
     struct Entry {
         std::uint16_t tag = no_tag;
-        std::int8_t counter = 0;  // -4 to 3; taken from 0 on
-        std::uint8_t useful = 0;  // 0 to 3
+        State state;
     };
     struct Lookup {
         HistoryKeys keys;
-        std::int8_t* base;
-        int provider;  // its table; -1: the base table
-        bool alternative;
-        bool provided;
-        bool prediction;
+        // The states that the branch has in the base table, and then in the others.
+        std::array<State*, 1 + tables> states{};
+        std::size_t provider = 0;  // its index in `states`
+        bool provided = false;
+        bool alternative = false;
     };
 
-    Entry& entry(const Lookup& found, std::size_t table) {
-        return table_[table * entries + found.keys.index[table]];
-    }
-    Entry& provider(const Lookup& found) {
-        return entry(found, static_cast<std::size_t>(found.provider));
+    Entry& entry(const HistoryKeys& keys, std::size_t table) {
+        return table_[table * entries + keys.index[table]];
     }
     Lookup look_up(std::uint64_t pc, const BranchHistory& history);
-    bool is_new(const Entry& entry) const {
-        return entry.useful == 0 && (entry.counter == 0 || entry.counter == -1);
+    // Never in the base table.
+    static bool is_new(State state) {
+        return (state.useful == 0) & ((state.counter == 0) | (state.counter == -1));
     }
-    void train(const Lookup& found, bool taken);
     void allocate(const Lookup& found, bool taken);
     void age();
 
-    std::vector<std::int8_t> base_;  // -2 to 1; taken from 0 on
-    std::vector<Entry> table_;       // one table behind the other
+    std::vector<State> base_;
+    std::vector<Entry> table_;  // one table behind the other
     // Whether the alternative was better than new entries of late: from 0 on.
     std::int8_t trusts_alternative_ = 0;
     std::uint32_t until_aging_ = aging_period;
