@@ -44,9 +44,9 @@ ForwardedThread::ForwardedThread(Target& target, StoppedThread& thread, Breakpoi
       native_(target, thread_, breakpoints),
       processor_(processor) {}
 
-ForwardedThread::ForwardedThread(Target& target, StoppedThread&& thread, BreakpointKind breakpoints,
+ForwardedThread::ForwardedThread(Target& target, const Own& own, BreakpointKind breakpoints,
                                  OneProcessor& processor)
-    : own_(std::move(thread)),
+    : own_(own.thread),
       target_(target),
       thread_(*own_),
       native_(target, thread_, breakpoints),
@@ -58,8 +58,8 @@ Result<std::unique_ptr<ForwardedThread>> ForwardedThread::take_born(Target& targ
                                                                     OneProcessor& processor) {
     TRY_ASSIGN(const auto status, target.hub().wait_for(tid));
     if (status.is_end()) return Error{ErrorCode::gone, ESRCH, "a new thread has ended"};
-    std::unique_ptr<ForwardedThread> born(new ForwardedThread(
-        target, StoppedThread(target.hub(), tid, status), breakpoints, processor));
+    const Own own{StoppedThread(target.hub(), tid, status)};
+    std::unique_ptr<ForwardedThread> born(new ForwardedThread(target, own, breakpoints, processor));
     TRY(born->read_state());
     ProcessMemory memory(tid);
     born->cleared_at_end_ = cleared_at_end_of_new(call, memory);

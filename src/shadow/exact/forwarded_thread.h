@@ -81,7 +81,10 @@ class ForwardedThread {
     void note_processor(int memory_fd) const;
 
   private:
-    ForwardedThread(Target& target, StoppedThread&& thread, BreakpointKind breakpoints,
+    struct Own {
+        StoppedThread thread;
+    };
+    ForwardedThread(Target& target, const Own& own, BreakpointKind breakpoints,
                     OneProcessor& processor);
     void finish_call();
 
