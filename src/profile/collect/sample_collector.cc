@@ -14,6 +14,14 @@ std::optional<ReferenceCollector> collector_of_references(const CollectorOptions
     return ReferenceCollector(options.references, options.streams, options.caches);
 }
 
+// Each context takes a state of its own for each path that is executed in it, so callers are kept
+// only where something is told by them.
+bool needs_callers(const CollectorOptions& options) {
+    return options.limits.keeps_callers || (options.values && options.value_callers != 0) ||
+           options.system_calls ||
+           std::ranges::any_of(options.probes.probes(), &Probe::uses_callers);
+}
+
 // Returns the stack's locations. Return addresses are looked up by the call before them, as a call
 // that never returns may be the last instruction of its module.
 std::vector<CodeLocation> locate(std::span<const GuestAddress> stack, AddressResolver& resolver) {
@@ -43,7 +51,7 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       branches_(options.branches ? std::optional<BranchCollector>(blocks_) : std::nullopt),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
-      graph_(blocks_),
+      graph_(blocks_, needs_callers(options)),
       follower_(graph_, reader_.tokens()),
       callers_(graph_, follower_, std::max<std::size_t>(options.value_callers, 1)),
       looks_(mix64(options.seed)),

@@ -83,6 +83,47 @@ TEST_CASE("a copied context unwinds like its original") {
     CHECK(copy.frames(copied) == std::vector{at(0x9000), at(0x1000)});
 }
 
+TEST_CASE("without callers a tree has a context for each function, and returns lead back to it") {
+    StackTree tree(false);
+    const ContextId outer = tree.initial(std::vector{at(0x1000), at(0x9001)});
+    CHECK(tree.frames(outer) == std::vector{at(0x1000)});
+    const auto inner =
+        tree.step(outer, block(0x1020, Terminator::call), block(0x5000, Terminator::none)).context;
+    CHECK(tree.frames(inner) == std::vector{at(0x5000)});
+    ContextId context = inner;
+    for (int i = 0; i < 10; ++i) {
+        context =
+            tree.step(context, block(0x5020, Terminator::call), block(0x5000, Terminator::ret))
+                .context;
+        CHECK(context == inner);
+    }
+    const auto size = tree.size();
+    const auto back =
+        tree.step(inner, block(0x5040, Terminator::ret), block(0x1030, Terminator::none));
+    CHECK(back.context == outer);
+    CHECK_FALSE(back.mismatch);
+    CHECK(tree.size() == size);
+
+    // The calls that were seen outlive the contexts.
+    StackTree later = tree.without_contexts();
+    const ContextId first = later.initial(std::vector{at(0x5000)});
+    const auto returned =
+        later.step(first, block(0x5040, Terminator::ret), block(0x1030, Terminator::none)).context;
+    CHECK(later.frames(returned) == std::vector{at(0x1000)});
+}
+
+TEST_CASE("without callers a return to a place that was not called from is a jump") {
+    StackTree tree(false);
+    const ContextId context = tree.initial(std::vector{at(0x1000)});
+    const auto ret = block(0x1000, Terminator::ret);
+    CHECK(tree.step(context, ret, block(0x7000, Terminator::none)).context == context);
+    const auto leaves = tree.step(context, ret, block(0x7000, Terminator::none, 1)).context;
+    CHECK(tree.frames(leaves) == std::vector{CodeLocation{1, 0x7000}});
+    auto known = block(0x7000, Terminator::none);
+    known.function = {.start = at(0x6000)};
+    CHECK(tree.frames(tree.step(context, ret, known).context) == std::vector{at(0x6000)});
+}
+
 TEST_CASE("a full path store gives up the coldest paths and says how often they were executed") {
     PathStore store({.paths = 10, .blocks = 1000});
     const auto add = [&](std::vector<BlockToken> path, std::uint64_t count) {
@@ -164,6 +205,9 @@ TEST_CASE("without callers and paths, functions have the instructions that they 
     const auto with = by_function({});
     CHECK(with.at(at(0x2000)) == 9);
     CHECK(by_function({.limits = {.keeps_paths = false, .keeps_callers = false}}) == with);
+    // Nothing else asks for callers either.
+    CHECK(by_function(
+              {.values = false, .limits = {.keeps_paths = false, .keeps_callers = false}}) == with);
 }
 
 // Samples of a recursion in which each call comes from one of two places.

@@ -199,7 +199,7 @@ void FlowTotals::fill_counters(Profile& profile) const {
     auto& counters = profile.sampling.counters;
     counters["blocks"] = registry_.blocks();
     counters["batches"] = sizes_.batches();
-    counters["mismatched_returns"] = scale()(mismatched_returns_);
+    if (limits_.keeps_callers) counters["mismatched_returns"] = scale()(mismatched_returns_);
     counters["impossible_steps"] = scale()(steps_.impossible());
     counters["paths_given_up"] = scale()(paths_.given_up());
     counters["paths_left_out"] = paths_.paths_given_up();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace shadowprof {
 namespace {
@@ -18,7 +19,8 @@ std::uint64_t hash_of(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
-PathGraph::PathGraph(const BlockView& blocks) : blocks_(blocks) {
+PathGraph::PathGraph(const BlockView& blocks, bool keeps_callers)
+    : blocks_(blocks), stacks_(keeps_callers) {
     reset_tables();
 }
 
@@ -272,8 +274,7 @@ void PathGraph::clear(std::span<NodeId> current) {
         const auto path = tokens_of(paths_[node.path]);
         kept.push_back({node.last_context, {path.begin(), path.end()}});
     }
-    StackTree old;
-    std::swap(old, stacks_);
+    const StackTree old = std::exchange(stacks_, stacks_.without_contexts());
     reset_tables();
     for (std::size_t i = 0; i < current.size(); ++i) {
         const auto& [context, path] = kept[i];

@@ -26,7 +26,8 @@ class PathGraph {
     using NodeId = std::uint32_t;
     using LinkId = std::uint32_t;
 
-    explicit PathGraph(const BlockView& blocks);
+    // See StackTree for `keeps_callers`.
+    explicit PathGraph(const BlockView& blocks, bool keeps_callers = true);
 
     const BlockView& blocks() const { return blocks_; }
     // Returns the node where a sample with this stack starts. The stack is innermost first: program

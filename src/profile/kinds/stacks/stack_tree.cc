@@ -24,7 +24,7 @@ bool leaves_function(const StackFrame& frame, const CanonicalBlock& from,
 
 }  // namespace
 
-StackTree::StackTree() {
+StackTree::StackTree(bool keeps_callers) : keeps_callers_(keeps_callers) {
     clear();
 }
 
@@ -59,7 +59,7 @@ ContextId StackTree::folded(ContextId limit, std::uint32_t calls) {
 
 ContextId StackTree::initial(std::span<const CodeLocation> stack) {
     if (stack.empty()) return 0;
-    stack = stack.first(std::min<std::size_t>(stack.size(), max_depth));
+    stack = stack.first(std::min<std::size_t>(stack.size(), keeps_callers_ ? max_depth : 1));
     ContextId context = 0;
     for (std::size_t i = stack.size(); i-- > 0;) {
         const CodeLocation function = i == 0 ? stack[0] : call_site(stack[i]);
@@ -95,6 +95,7 @@ ContextId StackTree::replace_function(ContextId context, CodeLocation function) 
 
 ContextStep StackTree::step(ContextId context, const CanonicalBlock& from,
                             const CanonicalBlock& to) {
+    if (!keeps_callers_) return {step_between_functions(context, from, to), false};
     const ContextStep step = step_between_frames(context, from, to);
     if (!to.function) return step;
     return {replace_function(step.context, to.function->start), step.mismatch};
@@ -111,9 +112,31 @@ ContextStep StackTree::step_between_frames(ContextId context, const CanonicalBlo
     return {context, false};
 }
 
+ContextId StackTree::step_between_functions(ContextId context, const CanonicalBlock& from,
+                                            const CanonicalBlock& to) {
+    const StackFrame& frame = nodes_[context].frame;
+    const bool is_entry = is_call(from.terminator) && to.start != from.end;
+    if (is_entry && !from.function) callers_.try_emplace(from.end, frame.function);
+    if (to.function) return replace_function(context, to.function->start);
+    if (is_entry) return replace_function(context, to.start);
+    if (from.terminator == Terminator::ret) {
+        if (const auto caller = callers_.find(to.start); caller != callers_.end())
+            return replace_function(context, caller->second);
+        const bool leaves = from.function || from.start.module != to.start.module;
+        return leaves ? replace_function(context, to.start) : context;
+    }
+    return leaves_function(frame, from, to) ? replace_function(context, to.start) : context;
+}
+
 ContextId StackTree::begin(ContextId context, const CanonicalBlock& first) {
     if (context == 0) context = initial(std::span(&first.start, 1));
     return first.function ? replace_function(context, first.function->start) : context;
+}
+
+StackTree StackTree::without_contexts() const {
+    StackTree tree(keeps_callers_);
+    tree.callers_ = callers_;
+    return tree;
 }
 
 ContextId StackTree::copy(const StackTree& other, ContextId context) {

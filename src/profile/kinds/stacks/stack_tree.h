@@ -1,8 +1,9 @@
 // Calling contexts: every call stack seen, as a tree. A context consists of the calls in progress
-// and the function that executes.
+// and the function that executes, or of that function alone.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -46,7 +47,9 @@ class StackTree {
     // or a longjmp may have left frames in between.
     static constexpr int max_search = 256;
 
-    StackTree();
+    // Without `keeps_callers`, a context is the function that executes. There are then as many
+    // contexts as functions, not as ways to reach them.
+    explicit StackTree(bool keeps_callers = true);
 
     // Returns the context of an unwound stack, innermost first: program counter, then return
     // addresses. A stack deeper than `max_depth` has the context of its innermost part.
@@ -57,10 +60,15 @@ class StackTree {
     // After any step, `to` executes in its own function if that is known, so a jump into another
     // function replaces the executing one. If it is not known, only a jump through a stub or into
     // another module does.
+    //
+    // Without callers no return is a mismatch. Where the function of `to` is not known, a return
+    // leads to the function in which a call before `to` was first seen.
     ContextStep step(ContextId context, const CanonicalBlock& from, const CanonicalBlock& to);
     // Returns the context in which a sample that began in `context` executes its first block.
     // `context` is 0 if there is no stack.
     ContextId begin(ContextId context, const CanonicalBlock& first);
+    // Returns a tree without contexts that knows in which functions calls were seen.
+    StackTree without_contexts() const;
     // Returns the context of this tree that equals one of another tree.
     ContextId copy(const StackTree& other, ContextId context);
     // Returns the child of `parent` for `frame`, which is added if need be.
@@ -99,7 +107,13 @@ class StackTree {
     ContextId replace_function(ContextId context, CodeLocation function);
     ContextStep step_between_frames(ContextId context, const CanonicalBlock& from,
                                     const CanonicalBlock& to);
+    ContextId step_between_functions(ContextId context, const CanonicalBlock& from,
+                                     const CanonicalBlock& to);
 
+    bool keeps_callers_;
+    // Without callers: the functions of calls in code whose functions are not known, by return
+    // address.
+    std::map<CodeLocation, CodeLocation> callers_;
     std::vector<Node> nodes_;
     IndexTable index_;
 };
