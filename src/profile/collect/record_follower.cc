@@ -12,28 +12,34 @@ namespace {
 constexpr std::size_t min_places = 1 << 12;
 // 32 MiB of transitions. With more, cache misses cost more than starting again.
 constexpr std::size_t max_transitions = 1 << 19;
+constexpr std::size_t max_states = 1 << 19;
 
 }  // namespace
 
-RecordFollower::RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens)
-    : graph_(graph), tokens_(tokens) {
+RecordFollower::RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens, Adds adds)
+    : graph_(graph), tokens_(tokens), adds_(adds) {
     forget();
 }
 
 void RecordFollower::start(PathGraph::NodeId node, std::span<const BlockToken> pending) {
     if (pending.empty()) {
-        state_ = state_id({.node = node});
+        enter(state_id({.node = node}));
         return;
     }
     const auto size = static_cast<std::uint32_t>(pending.size());
     states_.push_back(
         {node, started, static_cast<std::uint32_t>(started_with_.size()), size, size});
     started_with_.insert(started_with_.end(), pending.begin(), pending.end());
-    state_ = static_cast<StateId>(states_.size() - 1);
+    enter(static_cast<StateId>(states_.size() - 1));
 }
 
 unsigned RecordFollower::take(const TraceRecord& record) {
+    if (is_outside_) return take_outside(record);
     Transition* known = find(key_of(state_), record.id);
+    if (!known && adds_ == Adds::at_second_time && sights_.is_first(key_of(state_), record.id)) {
+        leave();
+        return take_outside(record);
+    }
     Transition& transition = known ? *known : add(record);
     transition.count += weight_;
     note_count(transition);
@@ -41,12 +47,52 @@ unsigned RecordFollower::take(const TraceRecord& record) {
     return transition.events;
 }
 
+void RecordFollower::leave() {
+    outside_node_ = states_[state_].node;
+    copy_pending(state_, outside_blocks_);
+    is_outside_ = true;
+}
+
+// Where a path ends in the record, all blocks that are left are the record's own, so that they make
+// a state that is met again.
+unsigned RecordFollower::take_outside(const TraceRecord& record) {
+    const auto open = outside_blocks_.size();
+    const auto blocks = std::span(tokens_).subspan(record.first_block, record.blocks);
+    outside_blocks_.insert(outside_blocks_.end(), blocks.begin(), blocks.end());
+    const unsigned events = events_in(outside_blocks_, open);
+    taken_.clear();
+    const auto followed = graph_.follow(outside_node_, outside_blocks_, open, taken_);
+    if (taken_.empty()) return events;
+    for (const auto link : taken_) graph_.count(link, weight_);
+    const auto left = static_cast<std::uint32_t>(outside_blocks_.size() - followed.blocks);
+    enter(state_id({.node = followed.node,
+                    .first_block = record.first_block + record.blocks - left,
+                    .blocks = left,
+                    .pending = left}));
+    return events;
+}
+
+bool RecordFollower::Sights::is_first(std::uint32_t from, std::uint32_t id) {
+    if (seen_.empty()) seen_.resize(std::size_t{1} << log2_bits);
+    const auto place = place_of(from, id, 32 - log2_bits);
+    if (seen_[place]) return false;
+    if (sights_ == max_sights) forget();
+    seen_[place] = true;
+    ++sights_;
+    return true;
+}
+
+void RecordFollower::Sights::forget() {
+    std::fill(seen_.begin(), seen_.end(), false);
+    sights_ = 0;
+}
+
 void RecordFollower::finish() {
     graph_.finish(node(), pending(), weight_);
 }
 
 bool RecordFollower::full() const {
-    return used_ >= max_transitions;
+    return used_ >= max_transitions || states_.size() >= max_states;
 }
 
 void RecordFollower::flush() {
@@ -70,7 +116,8 @@ void RecordFollower::resize_table(std::size_t size) {
 void RecordFollower::forget() {
     states_.assign(1, {});
     state_index_.clear();
-    state_ = 0;
+    sights_.forget();
+    enter(0);
     started_with_.clear();
     links_.clear();
     resize_table(min_places);

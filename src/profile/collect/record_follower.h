@@ -3,6 +3,11 @@
 // and the blocks of a path that is not complete yet. A transition is a record met in a state: it
 // stores the graph's links that the record completed, the next state, and how often it was taken.
 // flush() adds these counts to the links, exactly.
+//
+// Some programs have paths without end that are executed once. States and transitions for them
+// would cost more than all else, and would crowd out the others. So where a record is met in a
+// state for the first time, the thread leaves the automaton: its blocks are looked at one by one
+// and its links counted at once, until a path ends. Only at the second time a transition is added.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +33,12 @@ struct TraceRecord {
 
 class RecordFollower {
   public:
+    // Whether transitions are added at the first time already: necessary if place() is asked for
+    // before each record, as each place outside of the automaton becomes a state.
+    enum class Adds : std::uint8_t { at_first_time, at_second_time };
     // `tokens` are the trace reader's. They may grow, but not change before forget().
-    RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens);
+    RecordFollower(PathGraph& graph, const std::vector<BlockToken>& tokens,
+                   Adds adds = Adds::at_first_time);
 
     // Sets which steps are events; none at first. A change needs a follower that forgot everything.
     void count_events(EventKinds kinds) { events_ = kinds; }
@@ -41,13 +50,16 @@ class RecordFollower {
     void start(PathGraph::NodeId node, std::span<const BlockToken> pending);
     // Where a thread stands, for going on with it after another one. Valid until forget().
     enum class Position : std::uint32_t {};
-    Position place() const { return Position{state_}; }
+    Position place() {
+        if (is_outside_) start(outside_node_, outside_blocks_);
+        return Position{state_};
+    }
     // The node and the pending blocks of a thread that stood at `place`.
     PathGraph::NodeId node(Position place) const {
         return states_[static_cast<StateId>(place)].node;
     }
     std::vector<BlockToken> pending(Position place) const;
-    void go_to(Position place) { state_ = static_cast<StateId>(place); }
+    void go_to(Position place) { enter(static_cast<StateId>(place)); }
     // Limits of follow().
     struct ToEnd {  // without a limit
         static constexpr bool allows(unsigned) { return true; }
@@ -60,9 +72,10 @@ class RecordFollower {
         void count(unsigned more) { events -= more; }
     };
     // Follows records as long as they were met in this state before and `limit` allows them.
-    // Returns the number of their instructions. `records` has three functions: at_end(); id(), the
-    // next record's id; and pass(id, has_values, place), which passes that record, before which the
-    // thread stands at place(). If pass() returns false, following ends.
+    // Outside of the automaton it follows none. Returns the number of their instructions. `records`
+    // has three functions: at_end(); id(), the next record's id; and pass(id, has_values, place),
+    // which passes that record, before which the thread stands at place(). If pass() returns false,
+    // following ends.
     template <typename Records, typename Limit>
     std::uint64_t follow(Records& records, Limit& limit);
     // Follows any record. Returns the number of its events, beginning with the step to its first
@@ -81,14 +94,18 @@ class RecordFollower {
     void forget();
 
     // Where the thread stands.
-    PathGraph::NodeId node() const { return states_[state_].node; }
+    PathGraph::NodeId node() const { return is_outside_ ? outside_node_ : states_[state_].node; }
     // The last block executed (0 if there is none), and how many blocks its path has so far.
     BlockToken last_block() const {
-        const auto blocks = own_blocks(states_[state_]);
+        const auto blocks = is_outside_ ? outside_blocks_ : own_blocks(states_[state_]);
         return blocks.empty() ? BlockToken{0} : blocks.back();
     }
-    std::size_t pending_blocks() const { return states_[state_].pending; }
-    std::vector<BlockToken> pending() const { return pending(place()); }
+    std::size_t pending_blocks() const {
+        return is_outside_ ? outside_blocks_.size() : states_[state_].pending;
+    }
+    std::vector<BlockToken> pending() const {
+        return is_outside_ ? outside_blocks_ : pending(Position{state_});
+    }
 
   private:
     using StateId = std::uint32_t;
@@ -126,6 +143,28 @@ class RecordFollower {
     static std::size_t place_of(std::uint32_t from, std::uint32_t id, unsigned shift) {
         return (from + id * 0x85ebca6bu) >> shift;
     }
+    // Times that records were met, as far as they have no transitions: a bit for each hash of a
+    // state and a record. After some time all are forgotten.
+    class Sights {
+      public:
+        // Returns whether it is the first time.
+        bool is_first(std::uint32_t from, std::uint32_t id);
+        void forget();
+
+      private:
+        static constexpr unsigned log2_bits = 21;
+        // Few enough that most bits are unset.
+        static constexpr std::size_t max_sights = 1 << 18;
+
+        std::vector<bool> seen_;
+        std::size_t sights_ = 0;
+    };
+    void enter(StateId state) {
+        state_ = state;
+        is_outside_ = false;
+    }
+    void leave();
+    unsigned take_outside(const TraceRecord& record);
     Transition* find(std::uint32_t from, std::uint32_t id);
     Transition& add(const TraceRecord& record);
     void resize_table(std::size_t size);
@@ -155,12 +194,19 @@ class RecordFollower {
     unsigned shift_ = 0;
     StateId state_ = 0;
     std::uint64_t weight_ = 1;
+    const Adds adds_;
+    Sights sights_;
+    // Where the thread stands if it is outside of the automaton: at a node, with pending blocks.
+    bool is_outside_ = false;
+    PathGraph::NodeId outside_node_ = 0;
+    std::vector<BlockToken> outside_blocks_;
     std::vector<BlockToken> stream_;  // scratch
     std::vector<PathGraph::LinkId> taken_;
 };
 
 template <typename Records, typename Limit>
 std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
+    if (is_outside_) return 0;
     // Copies, which stay in registers: the compiler cannot exclude that counting changes the
     // originals.
     Records rest = records;

@@ -14,12 +14,16 @@ std::optional<ReferenceCollector> collector_of_references(const CollectorOptions
     return ReferenceCollector(options.references, options.streams, options.caches);
 }
 
+// Whether the callers of single records are asked for.
+bool needs_places(const CollectorOptions& options) {
+    return (options.values && options.value_callers != 0) ||
+           std::ranges::any_of(options.probes.probes(), &Probe::uses_callers);
+}
+
 // Each context takes a state of its own for each path that is executed in it, so callers are kept
 // only where something is told by them.
 bool needs_callers(const CollectorOptions& options) {
-    return options.limits.keeps_callers || (options.values && options.value_callers != 0) ||
-           options.system_calls ||
-           std::ranges::any_of(options.probes.probes(), &Probe::uses_callers);
+    return options.limits.keeps_callers || options.system_calls || needs_places(options);
 }
 
 // Returns the stack's locations. Return addresses are looked up by the call before them, as a call
@@ -52,7 +56,10 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
       graph_(blocks_, needs_callers(options)),
-      follower_(graph_, reader_.tokens()),
+      needs_places_(needs_places(options)),
+      follower_(graph_, reader_.tokens(),
+                needs_places_ ? RecordFollower::Adds::at_first_time
+                              : RecordFollower::Adds::at_second_time),
       callers_(graph_, follower_, std::max<std::size_t>(options.value_callers, 1)),
       looks_(mix64(options.seed)),
       are_samples_(options.are_samples) {
@@ -157,8 +164,9 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
     while (!reader_.at_end()) {
         std::optional<RecordFollower::Position> place;
         if (threads_[current_].skip_instructions == 0) {
-            if (threads_[current_].probed.empty()) follow();
-            place = follower_.place();
+            const bool is_probed = !threads_[current_].probed.empty();
+            if (!is_probed) follow();
+            if (needs_places_ || is_probed) place = follower_.place();
         }
         const auto record = reader_.read(place);
         if (!record) continue;

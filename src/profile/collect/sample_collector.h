@@ -181,6 +181,7 @@ class SampleCollector {
     std::optional<BranchCollector> branches_;
     TraceReader reader_;
     PathGraph graph_;
+    const bool needs_places_;  // before each record
     RecordFollower follower_;
     RecordCallers callers_;
     std::optional<BurstPlan> bursts_;  // this sample's
