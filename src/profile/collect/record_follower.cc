@@ -10,7 +10,7 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t min_places = 1 << 12;
-// 32 MiB of transitions. With more, cache misses cost more than starting again.
+// 16 MiB of transitions. With more, cache misses cost more than starting again.
 constexpr std::size_t max_transitions = 1 << 19;
 constexpr std::size_t max_states = 1 << 19;
 
@@ -35,15 +35,18 @@ void RecordFollower::start(PathGraph::NodeId node, std::span<const BlockToken> p
 
 unsigned RecordFollower::take(const TraceRecord& record) {
     if (is_outside_) return take_outside(record);
-    Transition* known = find(key_of(state_), record.id);
-    if (!known && adds_ == Adds::at_second_time && sights_.is_first(key_of(state_), record.id)) {
+    TransitionId known = find(state_, record.id);
+    if (known == nothing && adds_ == Adds::at_second_time && sights_.is_first(state_, record.id)) {
         leave();
         return take_outside(record);
     }
-    Transition& transition = known ? *known : add(record);
+    if (known == nothing) known = add(record);
+    transitions_[taken_last_].next = known;
+    Transition& transition = transitions_[known];
     transition.count += weight_;
-    note_count(transition);
-    state_ = state_of(transition.to);
+    counted_[known / group_size] = true;
+    state_ = transition.to;
+    taken_last_ = known;
     return transition.events;
 }
 
@@ -72,9 +75,10 @@ unsigned RecordFollower::take_outside(const TraceRecord& record) {
     return events;
 }
 
-bool RecordFollower::Sights::is_first(std::uint32_t from, std::uint32_t id) {
+bool RecordFollower::Sights::is_first(StateId from, std::uint32_t id) {
     if (seen_.empty()) seen_.resize(std::size_t{1} << log2_bits);
-    const auto place = place_of(from, id, 32 - log2_bits);
+    const auto place =
+        static_cast<std::size_t>(mix64(std::uint64_t{from} << 32 | id) >> (64 - log2_bits));
     if (seen_[place]) return false;
     if (sights_ == max_sights) forget();
     seen_[place] = true;
@@ -92,25 +96,22 @@ void RecordFollower::finish() {
 }
 
 bool RecordFollower::full() const {
-    return used_ >= max_transitions || states_.size() >= max_states;
+    return transitions_.size() >= max_transitions || states_.size() >= max_states;
 }
 
 void RecordFollower::flush() {
-    for (std::size_t group = 0; group * group_size < table_.size(); ++group) {
-        if (!std::exchange(counted_[group], false)) continue;
-        for (Transition& transition : std::span(table_).subspan(group * group_size, group_size)) {
-            if (transition.count == 0) continue;
-            for (auto link : std::span(links_).subspan(transition.first_link, transition.links))
-                graph_.count(link, transition.count);
-            transition.count = 0;
+    for (std::size_t group = 0; group < counted_.size(); ++group) {
+        if (!std::exchange(counted_[group], std::uint8_t{0})) continue;
+        const auto end = std::min((group + 1) * group_size, transitions_.size());
+        for (std::size_t i = group * group_size; i < end; ++i) {
+            if (transitions_[i].count == 0) continue;
+            const auto first = transitions_[i - 1].link_end;
+            for (const auto link :
+                 std::span(links_).subspan(first, transitions_[i].link_end - first))
+                graph_.count(link, transitions_[i].count);
+            transitions_[i].count = 0;
         }
     }
-}
-
-void RecordFollower::resize_table(std::size_t size) {
-    static_assert(min_places % group_size == 0);
-    table_.assign(size, {});
-    counted_ = std::make_unique<bool[]>(size / group_size);
 }
 
 void RecordFollower::forget() {
@@ -120,40 +121,45 @@ void RecordFollower::forget() {
     enter(0);
     started_with_.clear();
     links_.clear();
-    resize_table(min_places);
-    used_ = 0;
+    transitions_.assign(1, {});
+    places_.assign(min_places, nothing);
     shift_ = 32 - static_cast<unsigned>(std::countr_zero(min_places));
+    counted_.assign(1, 0);
 }
 
-RecordFollower::Transition* RecordFollower::find(std::uint32_t from, std::uint32_t id) {
-    for (std::size_t place = place_of(from, id, shift_);;
-         place = (place + 1) & (table_.size() - 1)) {
-        Transition& transition = table_[place];
-        if (transition.from == from && transition.id == id) return &transition;
-        if (transition.from == no_key) return nullptr;
-    }
-}
-
-RecordFollower::Transition& RecordFollower::add(const TraceRecord& record) {
+RecordFollower::TransitionId RecordFollower::add(const TraceRecord& record) {
     copy_pending(state_, stream_);
     const auto open = stream_.size();
     const auto blocks = std::span(tokens_).subspan(record.first_block, record.blocks);
     stream_.insert(stream_.end(), blocks.begin(), blocks.end());
     taken_.clear();
     const auto followed = graph_.follow(node(), stream_, open, taken_);
-    const Transition transition{.from = key_of(state_),
-                                .id = record.id,
-                                .to = key_of(next_state(record, followed)),
-                                .instructions = record.instructions,
-                                .first_link = static_cast<std::uint32_t>(links_.size()),
-                                .links = static_cast<std::uint16_t>(taken_.size()),
-                                .has_values = record.has_values,
-                                .events = static_cast<std::uint8_t>(events_in(stream_, open))};
     links_.insert(links_.end(), taken_.begin(), taken_.end());
-    if (2 * (used_ + 1) > table_.size()) grow();
-    insert(transition);
-    ++used_;
-    return *find(transition.from, transition.id);
+    Transition transition{.from = state_, .id = record.id, .to = next_state(record, followed)};
+    transition.link_end = static_cast<std::uint32_t>(links_.size());
+    transition.instructions = record.instructions & 0xffffff;
+    transition.has_values = record.has_values & 1;
+    transition.events = events_in(stream_, open) & 0x7f;
+    const auto id = static_cast<TransitionId>(transitions_.size());
+    transitions_.push_back(transition);
+    counted_.resize(id / group_size + 1);
+    if (2 * transitions_.size() > places_.size())
+        grow();
+    else
+        put(id);
+    return id;
+}
+
+void RecordFollower::put(TransitionId transition) {
+    std::size_t place = place_of(transitions_[transition].from, transitions_[transition].id);
+    while (places_[place] != nothing) place = (place + 1) & (places_.size() - 1);
+    places_[place] = transition;
+}
+
+void RecordFollower::grow() {
+    places_.assign(4 * places_.size(), nothing);
+    shift_ -= 2;
+    for (TransitionId i = 1; i < transitions_.size(); ++i) put(i);
 }
 
 // The number of events at the steps to the blocks of `stream` from index `before` on.
@@ -177,21 +183,6 @@ RecordFollower::StateId RecordFollower::next_state(const TraceRecord& record,
                          .pending = left});
     states_.push_back({followed.node, state_, record.first_block, record.blocks, left});
     return static_cast<StateId>(states_.size() - 1);
-}
-
-void RecordFollower::insert(const Transition& transition) {
-    auto place = place_of(transition.from, transition.id, shift_);
-    while (table_[place].from != no_key) place = (place + 1) & (table_.size() - 1);
-    table_[place] = transition;
-    if (transition.count != 0) note_count(table_[place]);
-}
-
-void RecordFollower::grow() {
-    const auto old = std::move(table_);
-    resize_table(4 * old.size());
-    shift_ -= 2;
-    for (const Transition& transition : old)
-        if (transition.from != no_key) insert(transition);
 }
 
 // Returns the state, which must have no blocks from a state before.

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -118,37 +117,31 @@ class RecordFollower {
         std::uint32_t first_block = 0, blocks = 0;  // then these of the reader's tokens
         std::uint32_t pending = 0;                  // number of pending blocks in all
     };
-    // Transitions store states multiplied by a hash factor, which saves a step between transitions.
-    static constexpr std::uint32_t key_factor = 0x9e3779b1;
-    static constexpr std::uint32_t key_inverse = 0xe8b2f51;
-    static_assert(key_factor * key_inverse == 1);
-    static constexpr std::uint32_t key_of(StateId state) { return state * key_factor; }
-    static constexpr StateId state_of(std::uint32_t key) { return key * key_inverse; }
-    static constexpr std::uint32_t no_key = no_state * key_factor;
-    // Half a cache line. Found by state and record.
+    // Half a cache line. They lie in the order in which they were added, which is mostly the order
+    // in which they are taken, and each knows the one that was last taken after it. So most are
+    // found without a search, near the one before.
+    using TransitionId = std::uint32_t;
+    static constexpr TransitionId nothing = 0;  // a transition from no state
     struct Transition {
         std::uint64_t count = 0;
-        std::uint32_t from = no_key;
+        StateId from = no_state;
         std::uint32_t id = 0;
-        std::uint32_t to = no_key;
-        std::uint32_t instructions = 0;
-        std::uint32_t first_link = 0;  // index in links_
-        std::uint16_t links = 0;
-        bool has_values = false;
-        std::uint8_t events = 0;
+        StateId to = 0;
+        TransitionId next = nothing;
+        std::uint32_t link_end = 0;  // end of its links_, which begin at that of the one before
+        std::uint32_t instructions : 24 = 0;
+        std::uint32_t has_values : 1 = 0;
+        std::uint32_t events : 7 = 0;
     };
-    static_assert(sizeof(Transition) == 32);
-    static_assert(max_sequence_parts <= 255);
+    // Blocks have at most 2^16 bytes, so that records have fewer than 2^24 instructions.
+    static_assert(sizeof(Transition) == 32 && max_sequence_parts < 1 << 7);
 
-    static std::size_t place_of(std::uint32_t from, std::uint32_t id, unsigned shift) {
-        return (from + id * 0x85ebca6bu) >> shift;
-    }
     // Times that records were met, as far as they have no transitions: a bit for each hash of a
     // state and a record. After some time all are forgotten.
     class Sights {
       public:
         // Returns whether it is the first time.
-        bool is_first(std::uint32_t from, std::uint32_t id);
+        bool is_first(StateId from, std::uint32_t id);
         void forget();
 
       private:
@@ -161,19 +154,26 @@ class RecordFollower {
     };
     void enter(StateId state) {
         state_ = state;
+        taken_last_ = nothing;
         is_outside_ = false;
     }
     void leave();
     unsigned take_outside(const TraceRecord& record);
-    Transition* find(std::uint32_t from, std::uint32_t id);
-    Transition& add(const TraceRecord& record);
-    void resize_table(std::size_t size);
-    void note_count(const Transition& transition) {
-        counted_[static_cast<std::size_t>(&transition - table_.data()) / group_size] = true;
+    std::size_t place_of(StateId from, std::uint32_t id) const {
+        return (from * 0x9e3779b1u + id * 0x85ebca6bu) >> shift_;
     }
-    unsigned events_in(std::span<const BlockToken> stream, std::size_t before) const;
-    void insert(const Transition& transition);
+    // Returns `nothing` if there is none.
+    TransitionId find(StateId from, std::uint32_t id) const {
+        for (std::size_t place = place_of(from, id);; place = (place + 1) & (places_.size() - 1)) {
+            const TransitionId found = places_[place];
+            const Transition& transition = transitions_[found];
+            if (found == nothing || (transition.from == from && transition.id == id)) return found;
+        }
+    }
     void grow();
+    void put(TransitionId transition);
+    TransitionId add(const TraceRecord& record);
+    unsigned events_in(std::span<const BlockToken> stream, std::size_t before) const;
     StateId next_state(const TraceRecord& record, const PathGraph::Followed& followed);
     StateId state_id(const State& state);
     std::span<const BlockToken> own_blocks(const State& state) const;
@@ -186,13 +186,14 @@ class RecordFollower {
     IndexTable state_index_;
     std::vector<BlockToken> started_with_;  // blocks of states whose `before` is `started`
     std::vector<PathGraph::LinkId> links_;
-    std::vector<Transition, HugePageAllocator<Transition>> table_;  // open addressing
-    // For each group of neighbours in table_: whether any of them may have a count.
-    static constexpr std::size_t group_size = 64;
-    std::unique_ptr<bool[]> counted_;
-    std::size_t used_ = 0;
+    std::vector<Transition, HugePageAllocator<Transition>> transitions_;
+    std::vector<TransitionId> places_;  // finds transitions: open addressing
     unsigned shift_ = 0;
+    // For each group of neighbours in transitions_: whether any of them may have a count.
+    static constexpr std::size_t group_size = 64;
+    std::vector<std::uint8_t> counted_;
     StateId state_ = 0;
+    TransitionId taken_last_ = nothing;  // what led to state_, if known
     std::uint64_t weight_ = 1;
     const Adds adds_;
     Sights sights_;
@@ -211,32 +212,33 @@ std::uint64_t RecordFollower::follow(Records& records, Limit& limit) {
     // originals.
     Records rest = records;
     Limit limit_left = limit;
-    Transition* const table = table_.data();
-    const std::size_t last = table_.size() - 1;
-    bool* const counted = counted_.get();
-    const unsigned shift = shift_;
+    Transition* const transitions = transitions_.data();
+    std::uint8_t* const counted = counted_.data();
     const std::uint64_t weight = weight_;
     std::uint64_t instructions = 0;
-    std::uint32_t from = key_of(state_);
+    StateId from = state_;
+    Transition* before = transitions + taken_last_;
     while (!rest.at_end()) {
         const std::uint64_t word = rest.id();
         const auto id = static_cast<std::uint32_t>(word);
-        const auto slot = place_of(from, id, shift);
-        Transition* at = table + slot;
+        Transition* at = transitions + before->next;
         if (at->from != from || at->id != word) {
-            // A transition that collided is mostly in the next slot.
-            at = table + (slot == last ? 0 : slot + 1);
-            if (at->from != from || at->id != word) break;
+            const TransitionId found = id == word ? find(from, id) : nothing;
+            if (found == nothing) break;
+            at = transitions + found;
+            before->next = found;
         }
-        const auto place = [&] { return Position{state_of(from)}; };
-        if (!limit_left.allows(at->events) || !rest.pass(id, at->has_values, place)) break;
+        const auto place = [&] { return Position{from}; };
+        if (!limit_left.allows(at->events) || !rest.pass(id, at->has_values != 0, place)) break;
         limit_left.count(at->events);
         at->count += weight;
-        counted[static_cast<std::size_t>(at - table) / group_size] = true;
+        counted[static_cast<std::size_t>(at - transitions) / group_size] = true;
         instructions += at->instructions;
         from = at->to;
+        before = at;
     }
-    state_ = state_of(from);
+    state_ = from;
+    taken_last_ = static_cast<TransitionId>(before - transitions);
     records = rest;
     limit = limit_left;
     return instructions;
