@@ -88,7 +88,7 @@ void StackTotals::fold(std::uint64_t max_bytes) {
             all.push_back({c, folder.add(callers[c], frame.function, instructions_.count(c))});
     }
     folder.fold(max_bytes);
-    const StackTree old = std::exchange(tree_, {});
+    const StackTree old = std::exchange(tree_, StackTree());
     std::vector<ContextId> into(old.size()), context_of(folder.size()), folded;
     for (const auto [context, stack] : all) {
         ContextId& here = context_of[folder.kept(stack)];
