@@ -235,8 +235,9 @@ class Exact(TestCase):
         self.assertNotIn(other["sampling"]["instructions"], counts)
 
     def test_threads_that_end_in_any_order(self):
-        """The first thread ends before the others, and one is ended by a signal's handler."""
-        for way in ("first_ends", "signalled", "exits"):
+        """The first thread ends before the others; a signal comes to one that executes or sleeps;
+        and the process ends while one sleeps."""
+        for way in ("first_ends", "signalled", "woken", "exits"):
             with self.subTest(way=way):
                 plain = self.run_command([victim("meeting"), way])
                 done, profile, exact = self.exact(victim("meeting"), way)

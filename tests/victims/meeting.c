@@ -1,7 +1,7 @@
 // Threads that meet in one of several ways. Each way prints what natively does not depend on their
 // order.
 //
-// meeting locks|spinning|pipes|first_ends|signalled|exits|executes
+// meeting locks|spinning|pipes|first_ends|signalled|woken|exits|executes
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -96,6 +96,17 @@ static void* wait_for_signal(void* argument) {
     return argument;
 }
 
+static void* sleep_for_signal(void* argument) {
+    sigset_t signals, none;
+    sigemptyset(&none);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    begun = 1;
+    while (turn == 0) sigsuspend(&none);
+    return argument;
+}
+
 static void* sleep_long(void* argument) {
     begun = 1;
     pause();
@@ -134,9 +145,9 @@ int main(int argc, char** argv) {
     } else if (strcmp(way, "first_ends") == 0) {
         start_one(outlive_first, threads);
         pthread_exit(NULL);
-    } else if (strcmp(way, "signalled") == 0) {
+    } else if (strcmp(way, "signalled") == 0 || strcmp(way, "woken") == 0) {
         signal(SIGUSR1, on_signal);
-        start_one(wait_for_signal, threads);
+        start_one(way[0] == 'w' ? sleep_for_signal : wait_for_signal, threads);
         if (pthread_kill(threads[0], SIGUSR1) != 0) return 2;
         pthread_join(threads[0], NULL);
     } else if (strcmp(way, "exits") == 0) {

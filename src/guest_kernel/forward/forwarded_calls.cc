@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "base/clock.h"
 #include "syscalls/syscall_lookup.h"
@@ -188,6 +189,13 @@ void ForwardedCalls::leave_to_kernel(GuestThreads::Index thread, const Call& cal
     tell_under_way();
 }
 
+// Notes the calls that are under way since another worker's time.
+void ForwardedCalls::note_under_way(GuestThreads& threads) {
+    for (GuestThreads::Index i = 0; i < threads.size(); ++i)
+        if (threads.state(i) == GuestThreads::State::in_call)
+            leave_to_kernel(i, call_of(threads.cpu(i)));
+}
+
 // The thread's call has ended, if it was under way.
 void ForwardedCalls::take_from_kernel(GuestThreads::Index thread) {
     if (under_way_.erase(thread) != 0) tell_under_way();
@@ -241,6 +249,7 @@ void ForwardedCalls::on_moved(GuestThreads::Index thread, GuestThreads::State st
 
 std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, GuestSpace& space) {
     abort_restartable(threads, space);
+    if (std::exchange(begins_, false)) note_under_way(threads);
     while (true) {
         const auto deadline_ns = futexes_.first_deadline_ns();
         const bool looks = deadline_ns || threads.has_calls();

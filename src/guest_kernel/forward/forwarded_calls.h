@@ -58,6 +58,7 @@ class ForwardedCalls final : public SyscallHandler {
     void note_rseq(const Call& call, GuestThreads::Index thread);
     void abort_restartable(GuestThreads& threads, GuestSpace& space);
     void leave_to_kernel(GuestThreads::Index thread, const Call& call);
+    void note_under_way(GuestThreads& threads);
     void take_from_kernel(GuestThreads::Index thread);
     void tell_under_way();
     std::optional<SampleEnd> take(const Call& call, const CallAnswer& answer, bool was_current);
@@ -70,6 +71,7 @@ class ForwardedCalls final : public SyscallHandler {
     GuestFutexes futexes_;
     // What calls under way may write, by thread.
     std::map<GuestThreads::Index, std::vector<MemoryRange>> under_way_;
+    bool begins_ = true;
     std::int64_t asked_ns_ = 0;  // when it was last asked for calls that have ended
 };
 

@@ -47,14 +47,18 @@ std::size_t ForwardedProcess::live_threads() const {
         std::ranges::count_if(threads_, [](const auto& thread) { return thread != nullptr; }));
 }
 
-std::size_t ForwardedProcess::first_live() const {
-    const auto live =
-        std::ranges::find_if(threads_, [](const auto& thread) { return thread != nullptr; });
-    return live == threads_.end() ? 0 : static_cast<std::size_t>(live - threads_.begin());
+std::size_t ForwardedProcess::first_standing() const {
+    std::optional<std::size_t> live;
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (!has(i)) continue;
+        if (!thread(i).is_in_call()) return i;
+        if (!live) live = i;
+    }
+    return live.value_or(0);
 }
 
 pid_t ForwardedProcess::live_tid() const {
-    const auto live = first_live();
+    const auto live = first_standing();
     return has(live) ? thread(live).tid() : target_.pid();
 }
 
@@ -80,11 +84,14 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_call(const CallRequest
     if (is_one_of(number, ending_calls)) note_names();
     const bool has_others = live_threads() > 1;
     if (number == SYS_exit && has_others) return end_thread(request);
-    if (auto why = why_not_made(request.cpu); !why.empty()) return refuse(request, std::move(why));
+    if (auto why = why_not_made(request); !why.empty()) return refuse(request, std::move(why));
     auto called = thread(request.thread).make_call(request, has_others);
     if (!called && called.error().code == ErrorCode::gone && has_others && outlives(request.thread))
         return ended(request.thread, thread(request.thread).end_of_killed());
     TRY_ASSIGN(auto passage, std::move(called));
+    if (number == SYS_rt_sigaction)
+        for (const auto& each : threads_)
+            if (each) each->native().forget_dispositions();
     if (passage) return answer_of(request.thread, &request, std::move(*passage));
     Answer answer{.message = {.kind = CallAnswer::Kind::under_way, .thread = request.thread}};
     // The kernel marks the word of a lock with priority inheritance while a thread waits for it.
@@ -96,10 +103,12 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_call(const CallRequest
 }
 
 // Why a call is left to the program itself, which then can be followed no further.
-std::string ForwardedProcess::why_not_made(const CpuState& call) const {
-    const auto number = number_of(call);
+std::string ForwardedProcess::why_not_made(const CallRequest& request) const {
+    const auto number = number_of(request.cpu);
     const auto threads = live_threads();
-    if (threads > 1 && is_one_of(number, executing_calls))
+    // The thread would take the place and the id of the first one.
+    const bool is_first = thread(request.thread).tid() == target_.pid();
+    if ((threads > 1 || !is_first) && is_one_of(number, executing_calls))
         return "a program of several threads executes another";
     if (threads > 1 && is_one_of(number, calls_of_several_futexes))
         return "it waits for several futexes at once";

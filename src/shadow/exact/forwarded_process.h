@@ -44,8 +44,8 @@ class ForwardedProcess {
     bool has(std::size_t index) const { return index < size() && threads_[index]; }
     ForwardedThread& thread(std::size_t index) const { return *threads_[index]; }
     std::size_t live_threads() const;
-    // The first that has not ended.
-    std::size_t first_live() const;
+    // The first that has not ended and is in no call, or else the first that has not ended.
+    std::size_t first_standing() const;
     // Through which the process's memory and /proc text can be read.
     pid_t live_tid() const;
     std::uint64_t signals_held() const;
@@ -68,7 +68,7 @@ class ForwardedProcess {
     Result<Answer> answer_call(const CallRequest& request);
     Result<Answer> answer_ended(const CallRequest& request,
                                 const std::function<Result<bool>()>& must_not_wait);
-    std::string why_not_made(const CpuState& call) const;
+    std::string why_not_made(const CallRequest& request) const;
     Result<Answer> refuse(const CallRequest& request, std::string why);
     Result<Answer> end_thread(const CallRequest& request);
     Answer ended(std::size_t index, CallAnswer message);

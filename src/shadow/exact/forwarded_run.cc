@@ -21,6 +21,9 @@
 namespace shadowprof {
 namespace {
 
+// When the first interval is checked, if little time is for checks: programs that end sooner are
+// not held up.
+constexpr std::chrono::milliseconds time_before_checks{100};
 // Until when no copy of the process is tried after one could not be made.
 constexpr std::chrono::seconds time_without_copies{1};
 constexpr auto no_number = ~std::uint32_t{0};
@@ -50,7 +53,9 @@ ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer&
       divergences_(divergences),
       breakpoints_(measure_breakpoint_kind(stop.target().hub())),
       processor_({stop.threads().front().tid(), worker->pid()}),
-      process_(stop.target(), stop.threads().front(), breakpoints_, processor_, stats) {}
+      process_(stop.target(), stop.threads().front(), breakpoints_, processor_, stats),
+      check_due_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                    (1 - options.checked_share) * time_before_checks)) {}
 
 Result<void> ForwardedRun::run() {
     // Without us, the process would go on from a state that is long past.
@@ -182,7 +187,7 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
         TRY_ASSIGN(memory_, open_process_memory(process_.live_tid(), O_RDWR));
     }
     restart_trace();
-    TRY(thread().read_rseq());
+    if (!thread().is_in_call()) TRY(thread().read_rseq());
     const auto& rseq = thread().rseq();
     if (!rseq.empty()) changed_.push_back({rseq.start, rseq.end});
     changed_.insert(changed_.end(), missing_.others.begin(), missing_.others.end());
@@ -349,8 +354,14 @@ void ForwardedRun::take_states(const SampleOutcome& outcome) {
     for (std::size_t i = 0; i < outcome.threads.size(); ++i)
         if (process_.has(i))
             process_.thread(i).emulated_to(outcome.threads[i].cpu, outcome.threads[i].state);
-    at_ = left_ ? left_->index : outcome.thread;
-    if (!process_.has(at_)) at_ = process_.first_live();
+    at_ = outcome.thread;
+    if (left_) {
+        // The emulation does not know yet that its call is over.
+        at_ = left_->index;
+        thread().emulated_to(thread().state(), GuestThreads::State::runs);
+    } else if (!process_.has(at_) || thread().is_in_call()) {
+        at_ = process_.first_standing();
+    }
 }
 
 // Leads the process on from where the emulation has ended.
@@ -369,7 +380,7 @@ Result<bool> ForwardedRun::end_stretch(const SampleOutcome& outcome) {
     }
     is_current_ = false;
     if (end == SampleEnd::exit) return Error{ErrorCode::gone, ESRCH, "the program has ended"};
-    TRY(thread().make_true());
+    if (!thread().is_in_call()) TRY(thread().make_true());
     is_current_ = true;
     TRY_ASSIGN(auto passage, end == SampleEnd::size ? deliver_signals() : pass_end(outcome));
     if (outcome.worker_exhausted) TRY(replace_worker());

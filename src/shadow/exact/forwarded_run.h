@@ -125,9 +125,8 @@ class ForwardedRun {
     bool jumped_ = false;    // that of the thread at `at_` does not
     bool is_current_ = true;
     bool stopping_ = false;
-    bool is_gone_ = false;  // the process has ended
-    // When the next interval is checked. Programs that end sooner are not held up by it.
-    Clock::time_point check_due_ = Clock::now() + std::chrono::milliseconds(100);
+    bool is_gone_ = false;         // the process has ended
+    Clock::time_point check_due_;  // when the next interval is checked
     int placings_ = 0;  // how often in a row there was no room for the program's mappings
 };
 

@@ -112,6 +112,8 @@ class NativeRun {
     Result<bool> has_signal() const;
     // Whether the thread stands after an instruction that the program itself has single-stepped.
     Result<bool> at_foreign_step() const;
+    // Another thread may have changed what signals do.
+    void forget_dispositions() { traps_.forget(); }
     // Whether the program has set a timer of processor time, and whether it has asked for a signal
     // after some processor time at all.
     bool has_processor_timer() const { return has_processor_timer_; }
