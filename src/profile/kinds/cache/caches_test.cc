@@ -202,7 +202,9 @@ TEST_CASE("impossible caches are not modelled, and defaults are said to be such"
         {"level", ""},          {"coherency_line_size", "48\n"},
         {"level", "x"},         {"coherency_line_size", "0\n"},
         {"size", "48T\n"},      {"coherency_line_size", "128\n"}};
-    for (const auto& [file, text] : wrong) {
+    for (const auto& each : wrong) {
+        const auto& file = each.first;
+        const auto& text = each.second;
         CAPTURE(file);
         CAPTURE(text);
         Files files = usual_files();
