@@ -72,7 +72,7 @@ TEST_CASE("names and first bytes tell how a file is compressed") {
 
 TEST_CASE("what was compressed comes back, in parts of any size") {
     for (const Compression compression : supported())
-        for (const std::size_t bytes : {0, 1, 999, 1000, 1'000'000}) {
+        for (const std::size_t bytes : {0u, 1u, 999u, 1000u, 1'000'000u}) {
             const std::string text = text_of(bytes);
             const std::string data = compressed(compression, text);
             CHECK((decompressed(compression, data, 100'000) == text));

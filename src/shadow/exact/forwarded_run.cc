@@ -191,7 +191,7 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
     const auto& rseq = thread().rseq();
     if (!rseq.empty()) changed_.push_back({rseq.start, rseq.end});
     changed_.insert(changed_.end(), missing_.others.begin(), missing_.others.end());
-    const auto others = anew_ ? other_threads() : std::vector<StartThread>{};
+    const auto all = anew_ ? all_threads() : std::vector<StartThread>{};
     ExactRequest request{.kind = anew_ ? RunKind::exact : RunKind::exact_next,
                          .cpu = cpu,
                          .thread = static_cast<GuestThreads::Index>(at_),
@@ -205,11 +205,11 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
                          .stack_limit_bytes = stack_limit_bytes(process_.live_tid())};
     if (anew_) {
         request.changed = {};
-        request.cpu = others.front().cpu;
+        request.cpu = all.front().cpu;
         request.thread = 0;
-        request.state = others.front().state;
-        request.rseq = others.front().rseq;
-        request.more_threads = std::span(others).subspan(1);
+        request.state = all.front().state;
+        request.rseq = all.front().rseq;
+        request.more_threads = std::span(all).subspan(1);
     }
     // Their order depends on nothing else than the program.
     request.limits.seed = options_.turns_seed;
@@ -224,19 +224,19 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
 
 // All threads, for a worker that does not know them. It does not know who waits for whom either:
 // calls that wait in the emulation are made anew.
-std::vector<StartThread> ForwardedRun::other_threads() const {
-    using State = GuestThreads::State;
+std::vector<StartThread> ForwardedRun::all_threads() const {
     std::vector<StartThread> threads;
     for (std::size_t i = 0; i < process_.size(); ++i) {
         if (!process_.has(i)) {
-            threads.push_back(
-                {.cpu = {}, .state = State::stopped, .pace = GuestThreads::usual_pace});
+            threads.push_back({.cpu = {},
+                               .state = GuestThreads::State::stopped,
+                               .pace = GuestThreads::usual_pace});
             continue;
         }
         const auto& each = process_.thread(i);
-        const bool waits = each.place() == State::waits;
+        const bool waits = each.place() == GuestThreads::State::waits;
         threads.push_back({.cpu = waits ? before_call(each.state()) : each.state(),
-                           .state = waits ? State::runs : each.place(),
+                           .state = waits ? GuestThreads::State::runs : each.place(),
                            .pace = GuestThreads::usual_pace,
                            .rseq = each.rseq().empty() ? GuestAddress{} : each.rseq().start});
     }

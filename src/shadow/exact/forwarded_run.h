@@ -85,7 +85,7 @@ class ForwardedRun {
     Result<void> answer(const WorkerProcess::Question& question);
     ForwardedThread& thread() const { return process_.thread(at_); }
     void take_states(const SampleOutcome& outcome);
-    std::vector<StartThread> other_threads() const;
+    std::vector<StartThread> all_threads() const;
     Result<bool> end_stretch(const SampleOutcome& outcome);
     Result<Passage> pass_end(const SampleOutcome& outcome);
     Result<Passage> pass_fault(const SampleOutcome& outcome);

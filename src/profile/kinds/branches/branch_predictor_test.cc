@@ -38,7 +38,7 @@ TEST_CASE("a branch that always goes one way is predicted from the second time o
 
 TEST_CASE("a pattern that the history holds is learned") {
     CHECK(wrong_directions([](std::uint64_t i) { return i % 2 == 0; }) < 50);
-    for (const std::uint64_t n : {3, 7, 10, 24, 100, 250}) {
+    for (const std::uint64_t n : {3u, 7u, 10u, 24u, 100u, 250u}) {
         CAPTURE(n);
         // Each table has to learn one entry for each place in the loop.
         CHECK(wrong_directions([&](std::uint64_t i) { return i % n != n - 1; }) <
@@ -80,7 +80,7 @@ TEST_CASE("a branch that repeats a random one before it is predicted") {
 }
 
 TEST_CASE("one target, and targets in turn, are learned") {
-    CHECK(wrong_targets([](std::uint64_t) { return 0x1000; }) == 1);
+    CHECK(wrong_targets([](std::uint64_t) { return std::uint64_t{0x1000}; }) == 1);
     CHECK(wrong_targets([](std::uint64_t i) { return 0x1000 + i % 2; }) < 50);
     CHECK(wrong_targets([](std::uint64_t i) { return 0x1000 + i % 16; }) < 1000);
 }
@@ -99,7 +99,7 @@ TEST_CASE("targets that follow from an earlier branch are learned, whatever lies
 }
 
 TEST_CASE("of n random targets one in n is right by chance") {
-    for (const std::uint64_t n : {2, 4, 64}) {
+    for (const std::uint64_t n : {2u, 4u, 64u}) {
         CAPTURE(n);
         Random random(n);
         const auto wrong = static_cast<double>(
@@ -111,7 +111,7 @@ TEST_CASE("of n random targets one in n is right by chance") {
 }
 
 TEST_CASE("returns are right to the depth of the stack") {
-    for (const std::uint64_t depth : {1, 31, 32, 33, 100}) {
+    for (const std::uint64_t depth : {1u, 31u, 32u, 33u, 100u}) {
         CAPTURE(depth);
         ReturnStack stack;
         std::uint64_t wrong = 0;
