@@ -10,7 +10,7 @@ namespace shadowprof {
 
 std::string phase_file(std::string_view output, unsigned number) {
     const auto base = output.rfind('/') + 1;  // npos + 1 is 0
-    // Of a compressed file, both extensions.
+    // A compressed file has two extensions, and the number goes before both.
     const bool is_compressed = compression_by_name(output) != Compression::none;
     const auto is_extension = [&](std::size_t at) { return at != output.npos && at > base; };
     auto dot = output.rfind('.');

@@ -108,6 +108,7 @@ class Worker {
     bool take_awaited(const StartMessage& start);
     bool run_sample(WorkerSocket::Message& message);
     std::unique_ptr<PageSource> pages_of(const StartMessage& start, UniqueFd memory);
+    std::optional<std::span<const StartThread>> more_threads(const StartMessage& start);
     std::vector<GuestAddress> rseq_in_mailbox(const StartMessage& start);
     bool take_threads(const StartMessage& start);
     std::uint32_t leave_threads(GuestThreads& threads);
@@ -241,24 +242,28 @@ std::optional<GuestThreads> Worker::threads_in_mailbox(const StartMessage& start
     if (start.more_threads >= GuestThreads::max_threads ||
         start.maps_bytes > SharedArea::mailbox_bytes)
         return std::nullopt;
+    const auto more = more_threads(start);
+    if (!more) return std::nullopt;
+    GuestThreads threads;
+    threads.add(start.cpu, start.state, start.pace);
+    for (const auto& thread : *more) threads.add(thread.cpu, thread.state, thread.pace);
+    return threads;
+}
+
+// Nothing if the mailbox is too small.
+std::optional<std::span<const StartThread>> Worker::more_threads(const StartMessage& start) {
     const auto offset = threads_offset(start.maps_bytes);
     const auto mailbox = area_.reach_mailbox(offset + start.more_threads * sizeof(StartThread));
     if (!mailbox) return std::nullopt;
-    GuestThreads threads;
-    threads.add(start.cpu, start.state, start.pace);
-    const auto* more = reinterpret_cast<const StartThread*>(mailbox->data() + offset);
-    for (const auto& thread : std::span(more, start.more_threads))
-        threads.add(thread.cpu, thread.state, thread.pace);
-    return threads;
+    return std::span(reinterpret_cast<const StartThread*>(mailbox->data() + offset),
+                     start.more_threads);
 }
 
 // By thread; needs threads_in_mailbox().
 std::vector<GuestAddress> Worker::rseq_in_mailbox(const StartMessage& start) {
     std::vector<GuestAddress> all = {start.rseq};
-    const auto offset = threads_offset(start.maps_bytes);
-    const auto mailbox = area_.reach_mailbox(offset + start.more_threads * sizeof(StartThread));
-    const auto* more = reinterpret_cast<const StartThread*>(mailbox->data() + offset);
-    for (const auto& thread : std::span(more, start.more_threads)) all.push_back(thread.rseq);
+    const auto more = more_threads(start);
+    for (const auto& thread : *more) all.push_back(thread.rseq);
     return all;
 }
 

@@ -69,7 +69,7 @@ class ForwardedCalls final : public SyscallHandler {
     ProcessLinks links_;
     std::int64_t began_ns_;  // the worker's processor time
     GuestFutexes futexes_;
-    // What calls under way may write, by thread.
+    // By thread: the memory that its call may write while it is under way.
     std::map<GuestThreads::Index, std::vector<MemoryRange>> under_way_;
     bool begins_ = true;
     std::int64_t asked_ns_ = 0;  // when it was last asked for calls that have ended

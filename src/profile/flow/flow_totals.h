@@ -27,8 +27,8 @@
 
 namespace shadowprof {
 
-// What is kept of a run's control flow. Counts below the limits stay exact, and what is left out is
-// counted.
+// How much of a run's control flow is kept. Counts within the limits stay exact. The rest is
+// counted as left out.
 struct FlowLimits {
     bool keeps_paths = true;
     bool keeps_callers = true;  // without, a stack is the function that executes

@@ -30,8 +30,8 @@ void TraceConsumer::segment(WorkerProcess& worker, const TraceSegment& segment) 
     });
 }
 
-void TraceConsumer::restart(std::vector<GuestAddress> stack) {
-    add([stack = std::move(stack)](TraceUser& user) { user.restart(stack); });
+void TraceConsumer::restart(pid_t id, std::vector<GuestAddress> stack) {
+    add([id, stack = std::move(stack)](TraceUser& user) { user.restart(id, stack); });
 }
 
 void TraceConsumer::begin_thread(GuestThreads::Index index, pid_t id,

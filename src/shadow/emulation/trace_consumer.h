@@ -18,9 +18,9 @@ namespace shadowprof {
 class TraceUser {
   public:
     virtual ~TraceUser() = default;
-    // The program goes on at another place than where the trace ended. `stack` is the first
-    // thread's, innermost first. Other threads begin anew.
-    virtual void restart(std::vector<GuestAddress> stack) = 0;
+    // The program goes on at another place than where the trace ended. `id` and
+    // `stack`, innermost first, are the first thread's. Other threads begin anew.
+    virtual void restart(pid_t id, std::vector<GuestAddress> stack) = 0;
     // The thread `id` begins at `index`, or goes on at another place than where its trace ended.
     virtual void begin_thread(GuestThreads::Index /*index*/, pid_t /*id*/,
                               std::vector<GuestAddress> /*stack*/) {}
@@ -45,7 +45,7 @@ class TraceConsumer {
     // Returns the segment to `worker` when it is consumed.
     void segment(WorkerProcess& worker, const TraceSegment& segment);
     // These take effect after the segments so far.
-    void restart(std::vector<GuestAddress> stack);
+    void restart(pid_t id, std::vector<GuestAddress> stack);
     void begin_thread(GuestThreads::Index index, pid_t id, std::vector<GuestAddress> stack);
     void set_layout(MemoryMap map);
     void new_emulator();

@@ -1,11 +1,10 @@
 #include "shadow/exact/exact_run.h"
 
-#include <algorithm>
 #include <csignal>
-#include <functional>
 
 #include "base/clock.h"
 #include "base/files/fd.h"
+#include "profile/merge/join.h"
 #include "ptrace/proc/proc.h"
 
 namespace shadowprof {
@@ -32,20 +31,21 @@ class ExactRun::Collecting final : public TraceUser {
           bursts_(bursts ? std::optional(bursts->plan) : std::nullopt),
           seed_(seed) {}
 
-    void restart(std::vector<GuestAddress> stack) override {
+    void restart(pid_t id, std::vector<GuestAddress> stack) override {
         end();
+        ids_ = {id};
         collector_.begin({.resolver = resolver_,
                           .stack = stack,
                           .bursts = bursts_ ? &*bursts_ : nullptr,
                           .seed = mix64(seed_ + parts_)});
         ++parts_;
-        open_ = is_new_ = true;
+        open_ = true;
     }
     void begin_thread(GuestThreads::Index index, pid_t id,
                       std::vector<GuestAddress> stack) override {
         if (index >= ids_.size()) ids_.resize(index + 1);
         ids_[index] = id;
-        if (open_ && !(index == 0 && is_new_)) collector_.begin_thread(index, stack);
+        if (open_) collector_.begin_thread(index, stack);
     }
     void set_layout(MemoryMap map) override { map_ = std::move(map); }
     void use(GuestThreads::Index thread, std::span<const std::uint64_t> words,
@@ -53,7 +53,6 @@ class ExactRun::Collecting final : public TraceUser {
         if (!open_) return;
         const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         const auto batch = collector_.add(thread, words, table);
-        is_new_ = false;
         instructions_ += batch.instructions;
         if (thread < ids_.size()) by_thread_[ids_[thread]] += batch.instructions;
         damaged_ |= batch.damaged;
@@ -91,7 +90,6 @@ class ExactRun::Collecting final : public TraceUser {
     std::map<pid_t, std::uint64_t> by_thread_;
     bool damaged_ = false;
     bool open_ = false;
-    bool is_new_ = false;  // this part has no trace yet
 };
 
 ExactRun::ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub, OwnedWorker worker)
@@ -212,7 +210,7 @@ void ExactRun::fill_threads(Profile& profile) const {
              .samples = 1,
              .instructions = instructions});
     }
-    std::ranges::sort(profile.threads, std::greater(), &ThreadProfile::instructions);
+    join_and_sort(profile.threads);
 }
 
 void run_to_end(WaitHub& hub, Target& target) {

@@ -1,8 +1,6 @@
 #include "shadow/exact/forwarded_process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/sched.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -21,7 +19,6 @@ namespace {
 using State = GuestThreads::State;
 
 constexpr std::array<std::int64_t, 2> executing_calls = {SYS_execve, SYS_execveat};
-constexpr std::array<std::int64_t, 2> ending_calls = {SYS_exit, SYS_exit_group};
 
 // futex_waitv and futex_requeue, which C libraries do not name yet.
 constexpr std::array<std::int64_t, 2> calls_of_several_futexes = {449, 456};
@@ -81,7 +78,10 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_call(const CallRequest
     ++stats_.intervals;
     ++stats_.boundaries["a system call"];
     const auto number = number_of(request.cpu);
-    if (is_one_of(number, ending_calls)) note_names();
+    if (number == SYS_exit) note_name(thread(request.thread));
+    if (number == SYS_exit_group)
+        for (const auto& each : threads_)
+            if (each) note_name(*each);
     const bool has_others = live_threads() > 1;
     if (number == SYS_exit && has_others) return end_thread(request);
     if (auto why = why_not_made(request); !why.empty()) return refuse(request, std::move(why));
@@ -189,8 +189,8 @@ Result<void> ForwardedProcess::add_born(pid_t tid, const CpuState& call, Answer&
     answer.message.kind = CallAnswer::Kind::born;
     answer.message.new_thread = static_cast<std::uint64_t>(place - threads_.begin());
     answer.born = born->state();
+    note_name(*born);
     *place = std::move(born);
-    note_names();
     return {};
 }
 
@@ -244,12 +244,9 @@ Result<void> ForwardedProcess::release(std::size_t current) {
     return {};
 }
 
-void ForwardedProcess::note_names() {
-    for (const auto& thread : threads_) {
-        if (!thread) continue;
-        auto name = read_thread_name(target_.pid(), thread->tid());
-        if (name) names_[thread->tid()] = std::move(*name);
-    }
+void ForwardedProcess::note_name(const ForwardedThread& thread) {
+    if (auto name = read_thread_name(target_.pid(), thread.tid()))
+        names_[thread.tid()] = std::move(*name);
 }
 
 }  // namespace shadowprof

@@ -62,12 +62,12 @@ class ForwardedProcess {
     Result<void> release(std::size_t current);
     // The names of threads, by id, as they were last.
     const std::map<pid_t, std::string>& names() const { return names_; }
-    void note_names();
 
   private:
     Result<Answer> answer_call(const CallRequest& request);
     Result<Answer> answer_ended(const CallRequest& request,
                                 const std::function<Result<bool>()>& must_not_wait);
+    void note_name(const ForwardedThread& thread);
     std::string why_not_made(const CallRequest& request) const;
     Result<Answer> refuse(const CallRequest& request, std::string why);
     Result<Answer> end_thread(const CallRequest& request);

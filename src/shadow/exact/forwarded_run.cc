@@ -33,13 +33,6 @@ std::string unshared_memory(std::string_view name) {
         "it maps memory that others may write to, and whose file cannot be opened here: {}", name);
 }
 
-// Of a thread that waits in a call: where it has yet to make it.
-CpuState before_call(CpuState cpu) {
-    constexpr std::uint64_t syscall_bytes = 2;
-    cpu.rip = cpu.rip - syscall_bytes;
-    return cpu;
-}
-
 }  // namespace
 
 ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer& consumer,
@@ -100,8 +93,6 @@ Result<bool> ForwardedRun::stretch() {
     TRY_ASSIGN(const bool begins, begin(start, RunCalls::forwarded));
     if (!begins) return false;
     TRY_ASSIGN(const auto outcome, follow_emulation());
-    for (const auto& [name, counter] : worker_counters)
-        counters_.*counter += outcome.counters.*counter;
     take_states(outcome);
     return end_stretch(outcome);
 }
@@ -118,8 +109,6 @@ Result<bool> ForwardedRun::checked_stretch(const CpuState& start, IntervalCheck&
     TRY_ASSIGN(const bool begins, begin(start, RunCalls::end_run));
     if (!begins) return false;
     TRY_ASSIGN(const auto outcome, follow_emulation());
-    for (const auto& [name, counter] : worker_counters)
-        counters_.*counter += outcome.counters.*counter;
     const auto checking = Clock::now();
     TRY(check(interval, outcome));
     TRY_ASSIGN(const bool current, of_worker(worker_->give_memory()));
@@ -235,7 +224,7 @@ std::vector<StartThread> ForwardedRun::all_threads() const {
         }
         const auto& each = process_.thread(i);
         const bool waits = each.place() == GuestThreads::State::waits;
-        threads.push_back({.cpu = waits ? before_call(each.state()) : each.state(),
+        threads.push_back({.cpu = each.state_without_emulation(),
                            .state = waits ? GuestThreads::State::runs : each.place(),
                            .pace = GuestThreads::usual_pace,
                            .rseq = each.rseq().empty() ? GuestAddress{} : each.rseq().start});
@@ -276,7 +265,11 @@ Result<SampleOutcome> ForwardedRun::follow_emulation() {
         auto next = of_worker(worker_->next_of_exact(static_cast<int>(signal_period.count())));
         if (!next && next.error().code != ErrorCode::interrupted) return next.error();
         if (next) {
-            if (auto* outcome = std::get_if<SampleOutcome>(&*next)) return std::move(*outcome);
+            if (auto* outcome = std::get_if<SampleOutcome>(&*next)) {
+                for (const auto& [name, counter] : worker_counters)
+                    counters_.*counter += outcome->counters.*counter;
+                return std::move(*outcome);
+            }
             if (const auto* segment = std::get_if<TraceSegment>(&*next))
                 consumer_.segment(*worker_, *segment);
             if (const auto* question = std::get_if<WorkerProcess::Question>(&*next))
@@ -487,8 +480,8 @@ Result<void> ForwardedRun::replace_worker() {
 void ForwardedRun::restart_trace() {
     const bool only_one = process_.size() == 1;
     if (new_trace_ || (jumped_ && only_one)) {
-        consumer_.restart(stack_of(0));
-        for (std::size_t i = 0; i < process_.size(); ++i)
+        consumer_.restart(process_.has(0) ? process_.thread(0).tid() : 0, stack_of(0));
+        for (std::size_t i = 1; i < process_.size(); ++i)
             if (process_.has(i)) begin_trace(i);
     } else if (jumped_) {
         begin_trace(at_);

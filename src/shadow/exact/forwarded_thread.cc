@@ -92,18 +92,20 @@ Result<std::optional<Passage>> ForwardedThread::make_call(const CallRequest& req
     }
     TRY(native_.enter_syscall(manner));
     TRY_ASSIGN(const bool there, native_.goes_to_exit());
-    if (!there) {
-        place_ = State::in_call;
-        return std::optional<Passage>();
-    }
-    TRY_ASSIGN(auto passage, native_.leave_syscall_behind());
-    finish_call();
-    return std::optional(std::move(passage));
+    return passage_of(there);
 }
 
 Result<std::optional<Passage>> ForwardedThread::passed_call() {
     TRY_ASSIGN(const bool there, native_.has_come_to_exit());
-    if (!there) return std::optional<Passage>();
+    return passage_of(there);
+}
+
+// `is_at_exit`: of the call that the thread has entered.
+Result<std::optional<Passage>> ForwardedThread::passage_of(bool is_at_exit) {
+    if (!is_at_exit) {
+        place_ = State::in_call;
+        return std::optional<Passage>();
+    }
     TRY_ASSIGN(auto passage, native_.leave_syscall_behind());
     finish_call();
     return std::optional(std::move(passage));
@@ -143,7 +145,6 @@ Result<CallAnswer> ForwardedThread::end(const CpuState& cpu) {
         if (!stopped) return stopped.error();
         if (*stopped) TRY(thread_.set_off());
     }
-    place_ = State::stopped;
     return answer;
 }
 
@@ -151,11 +152,14 @@ CallAnswer ForwardedThread::end_of_killed() const {
     return {.kind = CallAnswer::Kind::exited, .tid = tid(), .cleared = cleared_at_end_};
 }
 
-Result<void> ForwardedThread::make_true() {
+CpuState ForwardedThread::state_without_emulation() const {
     auto cpu = state_;
-    // It waits in a call that was not made.
     if (place_ == State::waits) cpu.rip = cpu.rip - syscall_bytes;
-    return thread_.set_cpu_state(cpu);
+    return cpu;
+}
+
+Result<void> ForwardedThread::make_true() {
+    return thread_.set_cpu_state(state_without_emulation());
 }
 
 Result<void> ForwardedThread::read_state() {
@@ -165,7 +169,7 @@ Result<void> ForwardedThread::read_state() {
 }
 
 Result<bool> ForwardedThread::has_signal() const {
-    if (place_ == State::in_call || place_ == State::stopped) return false;
+    if (is_in_call()) return false;
     return native_.has_signal();
 }
 
@@ -189,8 +193,7 @@ Result<Passage> ForwardedThread::deliver_signals() {
 }
 
 Result<void> ForwardedThread::release() {
-    if (place_ == State::stopped) return {};
-    if (place_ == State::in_call) {
+    if (is_in_call()) {
         // The kernel makes the call anew, or it has just ended.
         TRY(thread_.halt());
         native_.enter_handlers_with(&state_);
@@ -201,7 +204,7 @@ Result<void> ForwardedThread::release() {
 }
 
 void ForwardedThread::detach() {
-    if (own_ && place_ != State::stopped) static_cast<void>(thread_.detach());
+    if (own_) static_cast<void>(thread_.detach());
 }
 
 Result<void> ForwardedThread::read_rseq() {

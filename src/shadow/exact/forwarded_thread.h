@@ -42,6 +42,9 @@ class ForwardedThread {
     // own registers may be others.
     const CpuState& state() const { return state_; }
     GuestThreads::State place() const { return place_; }
+    // The registers with which it goes on elsewhere than in this emulation: a call in which it
+    // waits there was not made, and it stands before it.
+    CpuState state_without_emulation() const;
     void emulated_to(const CpuState& state, GuestThreads::State place);
     // Whether a call of it is under way.
     bool is_in_call() const { return place_ == GuestThreads::State::in_call; }
@@ -57,8 +60,7 @@ class ForwardedThread {
     // The same answer for a thread that was killed in its call.
     CallAnswer end_of_killed() const;
 
-    // Gives the thread the registers and the extended state that it has in the emulation. If it
-    // waits there, it makes the call anew.
+    // Gives the thread state_without_emulation().
     Result<void> make_true();
     // Reads the registers, after the thread has gone on by itself.
     Result<void> read_state();
@@ -86,6 +88,7 @@ class ForwardedThread {
     };
     ForwardedThread(Target& target, const Own& own, BreakpointKind breakpoints,
                     OneProcessor& processor);
+    Result<std::optional<Passage>> passage_of(bool is_at_exit);
     void finish_call();
 
     std::optional<StoppedThread> own_;  // unless it is the first

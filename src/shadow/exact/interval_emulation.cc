@@ -35,7 +35,7 @@ Result<void> IntervalRun::replace_worker() {
 Result<void> IntervalRun::restart_trace() {
     TRY_ASSIGN(const auto snapshot, thread_.snapshot());
     ProcessMemory memory(thread_.tid());
-    consumer_.restart(unwinder_.unwind(snapshot.cpu, map_, memory));
+    consumer_.restart(thread_.tid(), unwinder_.unwind(snapshot.cpu, map_, memory));
     jumped_ = false;
     return {};
 }

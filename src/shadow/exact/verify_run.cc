@@ -12,7 +12,7 @@ namespace {
 // Counts instructions, and makes no profile.
 class CountingUser final : public TraceUser {
   public:
-    void restart(std::vector<GuestAddress>) override {}
+    void restart(pid_t, std::vector<GuestAddress>) override {}
     void set_layout(MemoryMap) override {}
     void use(GuestThreads::Index, std::span<const std::uint64_t> words,
              const BlockTable& table) override {
