@@ -18,7 +18,7 @@ constexpr std::uint32_t futex2_size_mask = 3, futex2_u32 = 2;
 
 // Threads that waited at snapshot time are listed by index, as the order of their waits is not
 // known. Their registers are still those of the call.
-std::vector<FutexWaiter>& waiters(SyscallCall& call) {
+FutexQueue& waiters(SyscallCall& call) {
     auto& list = call.sample.futex_waiters;
     if (std::exchange(call.sample.futex_waiters_known, true)) return list;
     for (GuestThreads::Index i = 0; i < call.threads.size(); ++i) {
@@ -49,13 +49,8 @@ SyscallOutcome wait_while_equal(SyscallCall& call, std::uint64_t expected, std::
 // Wakes some waiters, and lets some others wait on another futex.
 SyscallOutcome requeue(SyscallCall& call) {
     const auto woken = wake_futex(call, call.address(0), call.uint_arg(2));
-    std::uint64_t moved = 0;
-    for (auto& waiter : waiters(call)) {
-        if (waiter.address != call.address(0) || moved == call.uint_arg(3)) continue;
-        waiter.address = call.address(4);
-        ++moved;
-    }
-    return answer(woken + moved);
+    return answer(woken +
+                  move_waiters(waiters(call), call.address(0), call.address(4), call.uint_arg(3)));
 }
 
 SyscallOutcome requeue_if_equal(SyscallCall& call) {
@@ -67,14 +62,7 @@ SyscallOutcome requeue_if_equal(SyscallCall& call) {
 
 std::uint32_t wake_futex(SyscallCall& call, GuestAddress address, std::uint64_t most,
                          std::uint32_t bits) {
-    std::uint32_t woken = 0;
-    std::erase_if(waiters(call), [&](const FutexWaiter& waiter) {
-        if (waiter.address != address || !(waiter.bits & bits) || woken == most) return false;
-        call.threads.wake(waiter.thread, 0);
-        ++woken;
-        return true;
-    });
-    return woken;
+    return wake_waiters(waiters(call), address, most, bits, call.threads);
 }
 
 void wake_joiners(SyscallCall& call, std::int32_t ended_tid) {

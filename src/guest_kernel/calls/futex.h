@@ -2,10 +2,9 @@
 #pragma once
 
 #include "guest_kernel/state/call.h"
+#include "guest_kernel/state/futex_queue.h"
 
 namespace shadowprof {
-
-inline constexpr std::uint32_t any_futex_bits = ~std::uint32_t{0};
 
 // Wakes up to `most` threads that wait on the word at `address` for one of `bits`, in the order in
 // which they began to wait. Returns how many.

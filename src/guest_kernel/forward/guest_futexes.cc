@@ -14,7 +14,6 @@ namespace shadowprof {
 namespace {
 
 constexpr std::int64_t one_second_ns = 1'000'000'000;
-constexpr std::uint32_t any_bits = FUTEX_BITSET_MATCH_ANY;
 // Their sizes of words (include/uapi/linux/futex.h since Linux 6.7).
 constexpr std::uint32_t futex_wake_number = 454, futex_wait_number = 455;
 constexpr std::uint64_t word_size_mask = 3, size_of_32_bits = 2;
@@ -135,7 +134,7 @@ std::optional<std::int64_t> GuestFutexes::call_futex(const CallArguments& a, Gue
         case FUTEX_WAIT_BITSET:
             return wait(a, threads, space);
         case FUTEX_WAKE:
-            return wake({a[0]}, most, any_bits, threads);
+            return wake({a[0]}, most, any_futex_bits, threads);
         case FUTEX_WAKE_BITSET:
             return bits == 0 ? -EINVAL : wake({a[0]}, most, bits, threads);
         case FUTEX_CMP_REQUEUE: {
@@ -154,10 +153,10 @@ std::optional<std::int64_t> GuestFutexes::call_futex(const CallArguments& a, Gue
 
 std::int64_t GuestFutexes::wait(const CallArguments& a, GuestThreads& threads, GuestSpace& space) {
     const bool with_bits = (operation_of(a) & command_mask) == FUTEX_WAIT_BITSET;
-    Waiter waiter{.address = {a[0]},
-                  .bits = with_bits ? static_cast<std::uint32_t>(a[5]) : any_bits,
-                  .thread = threads.current(),
-                  .deadline_ns = {}};
+    FutexWaiter waiter{.address = {a[0]},
+                       .bits = with_bits ? static_cast<std::uint32_t>(a[5]) : any_futex_bits,
+                       .thread = threads.current(),
+                       .deadline_ns = {}};
     if (a[3] != 0) {
         const auto ns = time_at({a[3]}, space);
         if (ns < 0) return ns;
@@ -171,10 +170,10 @@ std::int64_t GuestFutexes::wait(const CallArguments& a, GuestThreads& threads, G
 // futex_wait: a word, its value, bits, flags, and a time by a clock.
 std::int64_t GuestFutexes::wait_by_clock(const CallArguments& a, GuestThreads& threads,
                                          GuestSpace& space) {
-    Waiter waiter{.address = {a[0]},
-                  .bits = static_cast<std::uint32_t>(a[2]),
-                  .thread = threads.current(),
-                  .deadline_ns = {}};
+    FutexWaiter waiter{.address = {a[0]},
+                       .bits = static_cast<std::uint32_t>(a[2]),
+                       .thread = threads.current(),
+                       .deadline_ns = {}};
     if (a[4] != 0) {
         const auto clock = static_cast<std::int32_t>(a[5]);
         if (clock != CLOCK_MONOTONIC && clock != CLOCK_REALTIME) return -EINVAL;
@@ -185,8 +184,8 @@ std::int64_t GuestFutexes::wait_by_clock(const CallArguments& a, GuestThreads& t
     return begin_wait(waiter, a[1], threads, space);
 }
 
-std::int64_t GuestFutexes::begin_wait(Waiter waiter, std::uint64_t expected, GuestThreads& threads,
-                                      GuestSpace& space) {
+std::int64_t GuestFutexes::begin_wait(const FutexWaiter& waiter, std::uint64_t expected,
+                                      GuestThreads& threads, GuestSpace& space) {
     if (waiter.bits == 0 || waiter.address.value % sizeof(std::uint32_t) != 0) return -EINVAL;
     const auto word = read_value<std::uint32_t>(space, waiter.address);
     if (!word) return -EFAULT;
@@ -198,27 +197,13 @@ std::int64_t GuestFutexes::begin_wait(Waiter waiter, std::uint64_t expected, Gue
 
 std::int64_t GuestFutexes::wake(GuestAddress address, std::uint64_t most, std::uint32_t bits,
                                 GuestThreads& threads) {
-    std::uint64_t woken = 0;
-    std::erase_if(waiters_, [&](const Waiter& waiter) {
-        if (woken == most || waiter.address != address || (waiter.bits & bits) == 0) return false;
-        threads.wake(waiter.thread, 0);
-        ++woken;
-        return true;
-    });
-    return static_cast<std::int64_t>(woken);
+    return wake_waiters(waiters_, address, most, bits, threads);
 }
 
 // Wakes some waiters, and lets some others wait on another futex.
 std::int64_t GuestFutexes::requeue(const CallArguments& a, GuestThreads& threads) {
-    const auto woken = wake({a[0]}, static_cast<std::uint32_t>(a[2]), any_bits, threads);
-    std::int64_t moved = 0;
-    for (auto& waiter : waiters_) {
-        if (waiter.address != GuestAddress{a[0]} || moved == static_cast<std::uint32_t>(a[3]))
-            continue;
-        waiter.address = {a[4]};
-        ++moved;
-    }
-    return woken + moved;
+    const auto woken = wake({a[0]}, static_cast<std::uint32_t>(a[2]), any_futex_bits, threads);
+    return woken + move_waiters(waiters_, {a[0]}, {a[4]}, static_cast<std::uint32_t>(a[3]));
 }
 
 std::int64_t GuestFutexes::wake_operation(const CallArguments& a, GuestThreads& threads,
@@ -230,13 +215,13 @@ std::int64_t GuestFutexes::wake_operation(const CallArguments& a, GuestThreads& 
     const auto holds = operation.holds(*old);
     if (!changed || !holds) return -ENOSYS;
     if (!guest_store(space, GuestAddress{a[4]}, *changed)) return -EFAULT;
-    auto woken = wake({a[0]}, at_least_one(a[2]), any_bits, threads);
-    if (*holds) woken += wake({a[4]}, at_least_one(a[3]), any_bits, threads);
+    auto woken = wake({a[0]}, at_least_one(a[2]), any_futex_bits, threads);
+    if (*holds) woken += wake({a[4]}, at_least_one(a[3]), any_futex_bits, threads);
     return woken;
 }
 
 void GuestFutexes::clear(GuestAddress word, GuestThreads& threads, GuestSpace& space) {
-    if (guest_store(space, word, std::int32_t{0})) wake(word, 1, any_bits, threads);
+    if (guest_store(space, word, std::int32_t{0})) wake(word, 1, any_futex_bits, threads);
 }
 
 void GuestFutexes::leave_robust_list(GuestAddress head, std::int64_t tid, GuestThreads& threads,
@@ -265,11 +250,11 @@ void GuestFutexes::leave_robust_futex(GuestAddress entry, std::uint64_t offset, 
     if (!value || (*value & FUTEX_TID_MASK) != static_cast<std::uint64_t>(tid)) return;
     guest_store(space, word, (*value & FUTEX_WAITERS) | std::uint32_t{FUTEX_OWNER_DIED});
     const bool inherits = (entry.value & 1) != 0;
-    if ((*value & FUTEX_WAITERS) != 0 && !inherits) wake(word, 1, any_bits, threads);
+    if ((*value & FUTEX_WAITERS) != 0 && !inherits) wake(word, 1, any_futex_bits, threads);
 }
 
 void GuestFutexes::wake_late(std::int64_t now_ns, GuestThreads& threads) {
-    std::erase_if(waiters_, [&](const Waiter& waiter) {
+    std::erase_if(waiters_, [&](const FutexWaiter& waiter) {
         if (!waiter.deadline_ns || *waiter.deadline_ns > now_ns) return false;
         threads.wake(waiter.thread, -ETIMEDOUT);
         return true;
@@ -285,7 +270,7 @@ std::optional<std::int64_t> GuestFutexes::first_deadline_ns() const {
 }
 
 void GuestFutexes::forget(GuestThreads::Index thread) {
-    std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.thread == thread; });
+    std::erase_if(waiters_, [&](const FutexWaiter& waiter) { return waiter.thread == thread; });
 }
 
 }  // namespace shadowprof

@@ -9,6 +9,7 @@
 #include "base/guest_address.h"
 #include "emu/guest/guest_space.h"
 #include "emu/guest/guest_threads.h"
+#include "guest_kernel/state/futex_queue.h"
 #include "syscalls/syscall_facts.h"
 
 namespace shadowprof {
@@ -34,20 +35,13 @@ class GuestFutexes {
     void forget(GuestThreads::Index thread);
 
   private:
-    struct Waiter {
-        GuestAddress address;
-        std::uint32_t bits = 0;
-        GuestThreads::Index thread = 0;
-        std::optional<std::int64_t> deadline_ns;  // by CLOCK_MONOTONIC
-    };
-
     std::optional<std::int64_t> call_futex(const CallArguments& arguments, GuestThreads& threads,
                                            GuestSpace& space);
     std::int64_t wait(const CallArguments& arguments, GuestThreads& threads, GuestSpace& space);
     std::int64_t wait_by_clock(const CallArguments& arguments, GuestThreads& threads,
                                GuestSpace& space);
-    std::int64_t begin_wait(Waiter waiter, std::uint64_t expected, GuestThreads& threads,
-                            GuestSpace& space);
+    std::int64_t begin_wait(const FutexWaiter& waiter, std::uint64_t expected,
+                            GuestThreads& threads, GuestSpace& space);
     std::int64_t requeue(const CallArguments& arguments, GuestThreads& threads);
     std::int64_t wake_operation(const CallArguments& arguments, GuestThreads& threads,
                                 GuestSpace& space);
@@ -56,7 +50,7 @@ class GuestFutexes {
     void leave_robust_futex(GuestAddress entry, std::uint64_t offset, std::int64_t tid,
                             GuestThreads& threads, GuestSpace& space);
 
-    std::vector<Waiter> waiters_;  // longest waiting first
+    FutexQueue waiters_;
 };
 
 }  // namespace shadowprof

@@ -11,6 +11,7 @@
 #include "guest_kernel/state/descriptor_table.h"
 #include "guest_kernel/state/environment.h"
 #include "guest_kernel/state/file_store.h"
+#include "guest_kernel/state/futex_queue.h"
 #include "guest_kernel/state/path_overlay.h"
 
 namespace shadowprof {
@@ -65,13 +66,6 @@ struct ThreadState {
     bool rseq_registered = false;
 };
 
-// A thread that waits on the word at `address`.
-struct FutexWaiter {
-    GuestAddress address;
-    std::uint32_t bits = 0;
-    GuestThreads::Index thread = 0;
-};
-
 // Rules for answering a sample's calls that do not follow from the snapshot. Trivially copyable, as
 // they are sent to other processes as bytes.
 struct SampleRules {
@@ -114,7 +108,7 @@ class SampleState {
     ProcessState process;
     GuestThreads::Index thread_index = 0;  // the thread that makes the call
     std::map<GuestThreads::Index, ThreadState> threads;
-    std::vector<FutexWaiter> futex_waiters;  // longest waiting first
+    FutexQueue futex_waiters;
     bool futex_waiters_known = false;
     SampleRandom random;
     const SampleRules rules;
