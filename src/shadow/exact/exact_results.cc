@@ -13,7 +13,7 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t noted_divergences = 3;
-// Of so many children the reasons are kept why they are not covered.
+// A profile says of at most so many children why they are not covered to their ends.
 constexpr std::size_t noted_reasons = 8;
 constexpr std::size_t max_listed_threads = 4096;
 
@@ -124,12 +124,7 @@ void ExactResults::fill_notes(std::vector<std::string>& notes) const {
     if (reasons_.size() > noted_reasons)
         notes.push_back(fmt::format("{} more processes are not covered to their ends",
                                     reasons_.size() - noted_reasons));
-    if (outlived_ != 0)
-        notes.push_back(
-            fmt::format("{} process{} of the program {} still running when it ended, "
-                        "and {} let go",
-                        outlived_, outlived_ == 1 ? "" : "es", outlived_ == 1 ? "was" : "were",
-                        outlived_ == 1 ? "was" : "were"));
+    if (outlived_ != 0) notes.push_back(note_of_outliving(outlived_));
     if (stats_.diverged != 0)
         notes.push_back(
             fmt::format("{} of {} compared intervals diverged: what is counted is not certain",

@@ -1,4 +1,4 @@
-// What an exact run has counted, summed over its processes.
+// The sums of an exact run over its processes.
 #pragma once
 
 #include <chrono>

@@ -41,7 +41,7 @@ class ExactRun {
         std::unique_ptr<ExactProcess> process;
         std::uint64_t executed_programs = 0;
     };
-    // What a process has from its birth: see ForwardedOptions.
+    // How a process was born. The members are those of ForwardedOptions.
     struct Birth {
         bool shares_memory = false;
         GuestAddress cleared_at_end = {};

@@ -23,7 +23,7 @@ class ExactTrace final : public TraceUser {
     ExactTrace(SampleCollector& collector, ModuleTable& modules,
                const std::optional<BurstOptions>& bursts, std::uint64_t seed);
 
-    // What comes now is of another process. `view` is given for all but the run's first one. Needs
+    // The trace of another process begins. `view` is given for all but the run's first one. Needs
     // that end() has been called since the last process, if there was one.
     void begin_process(std::optional<CodeView> view);
 
@@ -36,7 +36,7 @@ class ExactTrace final : public TraceUser {
     void use(const ProbeRecord& record) override;
     void new_emulator() override;
 
-    // What was counted for a process.
+    // The counts of a process.
     struct Counts {
         std::uint64_t instructions = 0;
         std::uint64_t parts = 0;

@@ -30,6 +30,12 @@ std::vector<std::string> shortened(const std::vector<std::string>& command) {
 
 }  // namespace
 
+std::string note_of_outliving(std::uint64_t processes) {
+    return fmt::format("{} process{} of the program {} still running when it ended, and {} let go",
+                       processes, processes == 1 ? "" : "es", processes == 1 ? "was" : "were",
+                       processes == 1 ? "was" : "were");
+}
+
 double ProcessLog::seconds_until(Clock::time_point now) const {
     return std::chrono::duration<double>(now - start_).count();
 }

@@ -14,6 +14,9 @@
 
 namespace shadowprof {
 
+// The note of a profile that so many processes, at least one, outlived the program.
+std::string note_of_outliving(std::uint64_t processes);
+
 class ProcessLog {
   public:
     using Clock = std::chrono::steady_clock;

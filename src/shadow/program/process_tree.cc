@@ -1,6 +1,5 @@
 #include "shadow/program/process_tree.h"
 
-#include <fmt/format.h>
 #include <time.h>
 
 #include <algorithm>
@@ -176,11 +175,7 @@ SampledProcess* ProcessTree::choose(std::mt19937_64& random, Clock::time_point n
 
 void ProcessTree::fill(Profile& profile, Clock::time_point now) const {
     log_.fill(profile, now);
-    if (detached_)
-        profile.notes.push_back(
-            fmt::format("{} process{} of the program {} still running when it ended, and {} let go",
-                        detached_, detached_ == 1 ? "" : "es", detached_ == 1 ? "was" : "were",
-                        detached_ == 1 ? "was" : "were"));
+    if (detached_) profile.notes.push_back(note_of_outliving(detached_));
     unprivileged_.fill(profile.notes);
 }
 
