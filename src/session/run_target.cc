@@ -22,6 +22,10 @@ struct Inherited {
     InheritedLimits limits;
 };
 
+Forks forks_of(const RunOptions& options) {
+    return options.follow_forks ? Forks::follow : Forks::detach;
+}
+
 Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
                             const Inherited& inherited, const RunHooks& hooks) {
     TRY_ASSIGN(const auto run,
@@ -30,7 +34,8 @@ Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
     TRY_ASSIGN(const auto target, launch(profiling.hub(), {.command = options.command,
                                                            .signals = inherited.signals,
                                                            .limits = inherited.limits,
-                                                           .fixed_addresses = true}));
+                                                           .fixed_addresses = true,
+                                                           .forks = forks_of(options)}));
     const auto has_fixed = has_fixed_addresses(target->pid());
     profiling.begin(*target, options.command);
     if (hooks.on_start) hooks.on_start(target->pid());
@@ -50,12 +55,11 @@ struct Sampled {
 Result<void> sample_to_end(Sampled& sampled, Profiling& profiling, const RunOptions& options,
                            const Inherited& inherited, const RunHooks& hooks, ProfileDumps& dumps,
                            SamplingControl* control) {
-    const auto forks = options.follow_forks ? Forks::follow : Forks::detach;
     TRY_ASSIGN(sampled.sampler, make_sampler(options, profiling, dumps, control));
     TRY_ASSIGN(sampled.target, launch(profiling.hub(), {.command = options.command,
                                                         .signals = inherited.signals,
                                                         .limits = inherited.limits,
-                                                        .forks = forks}));
+                                                        .forks = forks_of(options)}));
     profiling.begin(*sampled.target, options.command);
     if (hooks.on_start) hooks.on_start(sampled.target->pid());
     sampled.target->resume();

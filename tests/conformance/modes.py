@@ -23,6 +23,7 @@ PROFILED = {
     "sampled": ["run", "-q", *SAMPLES],
     "bursts": ["run", "-q", "--live-timing=1ms/3ms"],
     "exact": ["run", "-q", "--mode=exact"],
+    "family": ["run", "-q", "--mode=exact", "--follow-forks=yes"],
 }
 NAMES = ("native", *PROFILED, "verify", "attached")
 
@@ -113,7 +114,9 @@ def profile_faults(program, profile, must_be_compared):
 
 def exact_faults(program, diverged, ended_early):
     faults = [f"{diverged} intervals diverged"] if diverged and not program.diverges else []
-    if ended_early and not ended_early.startswith(MAY_END_EARLY):
+    # Of a child, it says which.
+    reason = re.sub(r"^process \d+ \(.*?\): ", "", ended_early or "")
+    if reason and not reason.startswith(MAY_END_EARLY):
         faults.append(f"not compared to the end: {ended_early}")
     return faults
 
@@ -142,7 +145,7 @@ def run_under(mode, program, binary, limits):
         if mode == "verify":
             outcome.faults += verify_faults(program, outcome)
         else:
-            outcome.faults += profile_faults(program, profile, mode == "exact")
+            outcome.faults += profile_faults(program, profile, mode in ("exact", "family"))
         return outcome
 
 

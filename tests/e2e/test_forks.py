@@ -389,14 +389,6 @@ class LetGo(ForksCase):
         self.assertEqual((done.code, done.stdout), (0, b"family: traced\n"))
         self.assertIn("family_work_a", self.functions(profile))
 
-    def test_exact_mode_follows_nothing(self):
-        done = self.shadowprof("run", "--mode=exact", "--follow-forks=yes", "true")
-        self.assertEqual(done.code, 125)
-        self.assertIn("--follow-forks=yes cannot be used with --mode=exact", done.stderr)
-        done, profile = self.profile("true", options=("--mode=exact",))
-        self.assertEqual((done.code, profile["processes"]), (0, []))
-        self.assertEqual(profile["run"]["options"]["follow-forks"], "no")
-
 
 class Attached(ForksCase):
     def attach(self, *options, is_enough=lambda profile: True):

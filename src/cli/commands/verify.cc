@@ -5,7 +5,7 @@
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/signal_action.h"
-#include "shadow/exact/verify_run.h"
+#include "shadow/verify/verify_run.h"
 
 namespace shadowprof {
 namespace {

@@ -308,7 +308,8 @@ Rows sampling_options(RunRequest& request) {
          .kept = [&]() -> Kept { return std::string(name(options.threads)); }},
         {.names = "--follow-forks",
          .value = "yes|no",
-         .help = "also sample the processes that the target starts [run: yes, attach: no]",
+         .help = "also profile the processes that the target starts [run: yes, but not with "
+                 "--mode=exact; attach: no]",
          .words = {"yes", "no"},
          .choose = [&](std::size_t choice) { request.follow_forks = choice == 0; },
          .kept = [&]() -> Kept { return options.follow_forks ? "yes" : "no"; }},

@@ -141,14 +141,14 @@ Result<void> fit_sample_time(RunRequest& request) {
     return {};
 }
 
-// Exact mode follows the whole run, so it excludes options that choose a part. Values are
-// expensive, so it does not collect them by default.
 Result<void> check_only_exact_mode(const RunOptions& options) {
     if (options.mode == SamplingMode::exact || !options.check_percent) return {};
     return Error{ErrorCode::usage, 0,
                  "--check needs --mode=exact: samples are emulated from copies of the program"};
 }
 
+// Exact mode follows the whole run, so it excludes options that choose a part. Values are
+// expensive, so it does not collect them by default.
 Result<void> fit_exact_mode(RunRequest& request) {
     RunOptions& options = request.options;
     if (options.duration || options.max_samples || options.load || options.budget_percent ||
@@ -157,11 +157,6 @@ Result<void> fit_exact_mode(RunRequest& request) {
                      "--load, --budget, --cpu-budget, --delay, --duration, --max-samples and "
                      "--until-converged cannot be used with --mode=exact, which follows the whole "
                      "run"};
-    if (request.follow_forks.value_or(false))
-        return Error{
-            ErrorCode::unsupported, 0,
-            "--follow-forks=yes cannot be used with --mode=exact, which follows one process; "
-            "--mode=shadow samples the processes that it starts as well"};
     if (options.record_input == RecordInput::always)
         return Error{ErrorCode::usage, 0,
                      "--record-input cannot be used with --mode=exact, which follows the program "

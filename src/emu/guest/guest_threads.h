@@ -31,6 +31,7 @@ class GuestThreads {
         waits,    // for wake()
         in_call,  // the same: the kernel makes a call of it, which ends at any time
         stopped,  // executes nothing more
+        calls,    // between two runs: it stands behind a system call that is still to be made
     };
 
     GuestThreads() = default;

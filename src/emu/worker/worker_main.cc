@@ -326,7 +326,8 @@ SyscallHandler* Worker::handler_of(const StartMessage& start, std::span<const st
          .map_in_mailbox = [this](std::size_t bytes) { return map_in_mailbox(bytes); },
          .on_new_layout = [this] { emulator_->on_new_layout(); },
          .rseq = rseq_in_mailbox(start),
-         .earlier_processor_ns = start.earlier_processor_ns});
+         .earlier_processor_ns = start.earlier_processor_ns,
+         .shares_memory = start.shares_memory != 0});
     return forwarded_.get();
 }
 

@@ -29,6 +29,8 @@ struct ProcessLinks {
     std::vector<GuestAddress> rseq = {};
     // The processor time that the guest's emulation has taken before this run.
     std::uint64_t earlier_processor_ns = 0;
+    // Whether the process shares its memory with its parent, as after vfork.
+    bool shares_memory = false;
 };
 
 // Emulates the system calls of each sample. Lives in the worker.

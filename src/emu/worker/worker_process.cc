@@ -356,6 +356,7 @@ Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
                              .kind = request.kind,
                              .calls = request.calls,
                              .earlier_processor_ns = request.earlier_processor_ns,
+                             .shares_memory = request.shares_memory,
                              .flipped = request.flipped,
                              .stands_still_until_ns = 0,
                              .forget_code = false,

@@ -62,7 +62,8 @@ struct ExactRequest {
     std::span<const MemoryRange> changed = {};
     int memory_fd = -1;
     RunCalls calls = RunCalls::end_run;
-    std::uint64_t earlier_processor_ns = 0;  // see ProcessLinks
+    std::uint64_t earlier_processor_ns = 0;  // this and the next one: see ProcessLinks
+    bool shares_memory = false;
     GuestAddress flipped = {};
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
@@ -152,6 +153,8 @@ class WorkerProcess {
     static Result<WorkerProcess> start(std::span<const char* const> arguments);
 
     pid_t pid() const { return pid_; }
+    // Becomes readable when the worker says something.
+    int socket_fd() const { return socket_.fd(); }
     // Lets the worker begin a sample. An error, here and below, means that the worker is lost: it
     // must be killed and replaced.
     Result<void> begin_sample(const SampleRequest& request);

@@ -92,7 +92,7 @@ struct StartMessage {
     bool awaits = false;
     RunKind kind;
     RunCalls calls = RunCalls::end_run;
-    std::uint64_t earlier_processor_ns = 0;  // see ProcessLinks
+    std::uint64_t earlier_processor_ns = 0, shares_memory = 0;  // see ProcessLinks
     // For tests: if not 0, the run sees the lowest bit of this byte of its snapshot inverted.
     GuestAddress flipped;
     // The snapshot stands still until then, by CLOCK_MONOTONIC; 0: as long as necessary. A run that

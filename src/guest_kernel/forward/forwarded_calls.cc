@@ -29,6 +29,13 @@ constexpr std::int64_t ns_per_clock_tick = ns_per_s / 100;  // USER_HZ
 
 // Calls by which another process comes to see the guest's memory.
 constexpr std::array sharing_calls = {SYS_clone, SYS_clone3, SYS_fork, SYS_vfork};
+// Calls by which a process leaves its memory.
+constexpr std::array leaving_calls = {SYS_execve, SYS_execveat, SYS_exit, SYS_exit_group};
+
+template <std::size_t Count>
+bool is_one_of(std::uint32_t number, const std::array<int, Count>& calls) {
+    return std::ranges::find(calls, static_cast<int>(number)) != calls.end();
+}
 
 // Calls after which nothing is left of the contents of the range that their first two arguments
 // name. What the guest wrote there need not be brought.
@@ -248,6 +255,10 @@ void ForwardedCalls::on_moved(GuestThreads::Index thread, GuestThreads::State st
 }
 
 std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, GuestSpace& space) {
+    if (threads.state(threads.current()) == GuestThreads::State::calls) {
+        threads.put(threads.current(), threads.cpu(), GuestThreads::State::runs);
+        if (const auto end = on_syscall(threads, space, 0)) return end;
+    }
     abort_restartable(threads, space);
     if (std::exchange(begins_, false)) note_under_way(threads);
     while (true) {
@@ -276,10 +287,20 @@ bool ForwardedCalls::bring(const Call& call, const CpuState& cpu, CallRequest& r
         return links_.memory.give(std::array{MemoryRange{frame, frame + max_frame_bytes}},
                                   links_.process);
     }
-    const bool shares = std::ranges::find(sharing_calls, call.number) != sharing_calls.end();
+    const bool leaves = is_one_of(call.number, leaving_calls) && others_see_end();
+    const bool shares = leaves || is_one_of(call.number, sharing_calls);
     if (!shares && (!call.facts || bring_known(call, cpu))) return true;
     request.is_current = 1;
     return links_.memory.give_all(links_.process);
+}
+
+// Whether others see the guest's memory when it ends or executes another program: a parent that
+// shares it, or the kernel that finds a list of robust futexes there, of which some may be shared.
+bool ForwardedCalls::others_see_end() const {
+    return links_.shares_memory ||
+           std::ranges::any_of(links_.memory.layout().mappings(), [](const Mapping& mapping) {
+               return mapping.shared && mapping.writable;
+           });
 }
 
 // False if it is not known what the call reads or writes.

@@ -50,6 +50,7 @@ class ForwardedCalls final : public SyscallHandler {
     static Call call_of(const CpuState& cpu);
     std::optional<Answer> ask(const CallRequest& request);
     bool bring(const Call& call, const CpuState& cpu, CallRequest& request);
+    bool others_see_end() const;
     bool bring_known(const Call& call, const CpuState& cpu);
     std::optional<SampleEnd> follow(const Answer& answer, bool was_current, GuestThreads& threads,
                                     GuestSpace& space);

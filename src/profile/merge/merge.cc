@@ -111,20 +111,6 @@ void keep_worse(DurationStats& sum, const DurationStats& more) {
     sum.max_us = std::max(sum.max_us, more.max_us);
 }
 
-void add_exact(ExactStats& sum, const ExactStats& more) {
-    sum.intervals += more.intervals;
-    sum.diverged += more.diverged;
-    sum.compared += more.compared;
-    sum.pages_compared += more.pages_compared;
-    sum.native_instructions += more.native_instructions;
-    sum.signals += more.signals;
-    add_counts(sum.boundaries, more.boundaries);
-    add_counts(sum.excluded, more.excluded);
-    if (sum.stopped_early.empty() ||
-        (!more.stopped_early.empty() && more.stopped_early < sum.stopped_early))
-        sum.stopped_early = more.stopped_early;
-}
-
 // A profile without samples cannot disagree.
 bool says_nothing_of_bursts(const SamplingStats& stats) {
     return stats.samples == 0 && !stats.bursts;
@@ -295,6 +281,20 @@ void drop_clock(Profile& profile) {
 }
 
 }  // namespace
+
+void add_exact(ExactStats& sum, const ExactStats& more) {
+    sum.intervals += more.intervals;
+    sum.diverged += more.diverged;
+    sum.compared += more.compared;
+    sum.pages_compared += more.pages_compared;
+    sum.native_instructions += more.native_instructions;
+    sum.signals += more.signals;
+    add_counts(sum.boundaries, more.boundaries);
+    add_counts(sum.excluded, more.excluded);
+    if (sum.stopped_early.empty() ||
+        (!more.stopped_early.empty() && more.stopped_early < sum.stopped_early))
+        sum.stopped_early = more.stopped_early;
+}
 
 void merge_into(Profile& sum, const Profile& more) {
     const bool clocked = is_clocked(sum) && is_clocked(more);

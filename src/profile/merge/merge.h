@@ -33,4 +33,7 @@ namespace shadowprof {
 // to be added.
 void merge_into(Profile& sum, const Profile& more);
 
+// The same for what is said of exact runs.
+void add_exact(ExactStats& sum, const ExactStats& more);
+
 }  // namespace shadowprof

@@ -1,216 +1,251 @@
 #include "shadow/exact/exact_run.h"
 
+#include <poll.h>
+#include <sys/signalfd.h>
+
+#include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include "base/clock.h"
-#include "base/files/fd.h"
-#include "profile/merge/join.h"
+#include "profile/statistics/random.h"
 #include "ptrace/proc/proc.h"
+#include "shadow/exact/exact_limits.h"
 
 namespace shadowprof {
 namespace {
 
 constexpr std::chrono::milliseconds observation_period{50};
-constexpr std::size_t noted_divergences = 3;
+// Each needs an emulator's process.
+constexpr std::size_t max_processes_at_once = 64;
 
 bool lives(pid_t pid) {
     const auto state = read_thread_state(pid, pid);
     return state && *state != 'Z' && *state != 'X';
 }
 
+// Becomes readable when any process may have a new status. Invalid if there can be none.
+UniqueFd open_sigchld() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
 }  // namespace
 
-// Passes the trace to a collector. Each contiguous part of it is a sample.
-class ExactRun::Collecting final : public TraceUser {
-  public:
-    // If there are no `bursts`, everything counts.
-    Collecting(SampleCollector& collector, ModuleTable& modules,
-               const std::optional<BurstOptions>& bursts, std::uint64_t seed)
-        : collector_(collector),
-          resolver_(map_, modules),
-          bursts_(bursts ? std::optional(bursts->plan) : std::nullopt),
-          seed_(seed) {}
-
-    void restart(pid_t id, std::vector<GuestAddress> stack) override {
-        end();
-        ids_ = {id};
-        collector_.begin({.resolver = resolver_,
-                          .stack = stack,
-                          .bursts = bursts_ ? &*bursts_ : nullptr,
-                          .seed = mix64(seed_ + parts_)});
-        ++parts_;
-        open_ = true;
-    }
-    void begin_thread(GuestThreads::Index index, pid_t id,
-                      std::vector<GuestAddress> stack) override {
-        if (index >= ids_.size()) ids_.resize(index + 1);
-        ids_[index] = id;
-        if (open_) collector_.begin_thread(index, stack);
-    }
-    void set_layout(MemoryMap map) override { map_ = std::move(map); }
-    void use(GuestThreads::Index thread, std::span<const std::uint64_t> words,
-             const BlockTable& table) override {
-        if (!open_) return;
-        const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        const auto batch = collector_.add(thread, words, table);
-        instructions_ += batch.instructions;
-        if (thread < ids_.size()) by_thread_[ids_[thread]] += batch.instructions;
-        damaged_ |= batch.damaged;
-        cpu_ns_ += static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
-    }
-    void use(const ProbeRecord& record) override {
-        if (open_) collector_.add_probed(record);
-    }
-    void new_emulator() override {
-        end();
-        collector_.new_emulator();
-    }
-    void end() {
-        if (open_) collector_.end();
-        open_ = false;
-    }
-
-    std::uint64_t instructions() const { return instructions_; }
-    std::uint64_t parts() const { return parts_; }
-    bool damaged() const { return damaged_; }
-    std::uint64_t cpu_ns() const { return cpu_ns_; }
-    // Instructions by the id of the thread.
-    const std::map<pid_t, std::uint64_t>& by_thread() const { return by_thread_; }
-
-  private:
-    SampleCollector& collector_;
-    MemoryMap map_;
-    MapResolver resolver_;
-    const std::optional<BurstPlan> bursts_;
-    const std::uint64_t seed_;
-    std::atomic<std::uint64_t> instructions_ = 0;
-    std::uint64_t parts_ = 0;
-    std::uint64_t cpu_ns_ = 0;
-    std::vector<pid_t> ids_;  // of the threads at present
-    std::map<pid_t, std::uint64_t> by_thread_;
-    bool damaged_ = false;
-    bool open_ = false;
-};
-
-ExactRun::ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub, OwnedWorker worker)
-    : options_(options), seed_(seed), hub_(hub), worker_(std::move(worker)) {}
-
-ExactRun::~ExactRun() = default;
+ExactRun::ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub,
+                   ModuleTable& modules, ProcessProfile& profile, const ProbeRequest* probes)
+    : options_(options),
+      seed_(seed),
+      hub_(hub),
+      modules_(modules),
+      profile_(profile),
+      probes_(probes),
+      sigchld_(open_sigchld()) {}
 
 Result<std::unique_ptr<ExactRun>> ExactRun::create(const RunOptions& options, std::uint64_t seed,
                                                    WaitHub& hub, ModuleTable& modules,
                                                    ProcessProfile& profile,
                                                    const ProbeRequest* probes) {
-    TRY_ASSIGN(auto worker, OwnedWorker::start(hub));
-    std::unique_ptr<ExactRun> run(new ExactRun(options, seed, hub, std::move(worker)));
-    run->collecting_ =
-        std::make_unique<Collecting>(profile.add_collector(), modules, options.bursts, seed);
-    run->probes_.emplace(probes, modules);
+    std::unique_ptr<ExactRun> run(new ExactRun(options, seed, hub, modules, profile, probes));
+    if (!run->sigchld_) return errno_error("signalfd");
+    TRY_ASSIGN(auto worker, run->take_worker());
+    run->idle_workers_.push_back(std::move(worker));
     return run;
 }
 
-double ExactRun::seconds() const {
-    return std::chrono::duration<double>(Clock::now() - begin_).count();
+// An idle worker, or a new one.
+Result<std::unique_ptr<ExactWorker>> ExactRun::take_worker() {
+    if (!idle_workers_.empty()) {
+        auto worker = std::move(idle_workers_.back());
+        idle_workers_.pop_back();
+        return worker;
+    }
+    TRY_ASSIGN(auto process, OwnedWorker::start(hub_));
+    return std::make_unique<ExactWorker>(std::move(process), profile_.add_collector(), modules_,
+                                         probes_, options_.bursts, seed_ + workers_started_++);
 }
 
 void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_request) {
+    target_ = &target;
+    on_progress_ = on_progress;
+    end_request_ = end_request;
     begin_ = Clock::now();
-    pid_ = target.pid();
-    const auto followed = follow(target, on_progress, end_request);
-    // A program that has ended was followed to its end.
-    if (!followed && (followed.error().code != ErrorCode::gone || lives(target.pid())))
-        stats_.stopped_early = followed.error().message;
+    next_progress_ = begin_ + progress_period;
+    results_.begin(begin_);
+    results_.log().begin(0, target.pid(), std::nullopt, options_.command, begin_);
+    followed_[0] = {};
+    if (auto worker = take_worker()) begin(0, {}, std::move(*worker));
+    follow_all();
     // A target that cannot be detached goes on when shadowprof ends.
     is_readable(end_request) ? (void)target.detach() : run_to_end(hub_, target);
-    seconds_ = seconds();
+    results_.log().end(0, target.end(), Clock::now());
+    end_ = Clock::now();
 }
 
-Result<void> ExactRun::follow(Target& target, const ProgressListener& on_progress,
-                              int end_request) {
-    TraceConsumer consumer(*collecting_);
-    auto next_progress = begin_ + progress_period;
-    ForwardedOptions options{
-        .profiles = options_.profiles,
-        .bursts = options_.bursts,
-        .seed = seed_,
-        // The same order in each run, unless another is asked for.
-        .turns_seed = options_.seed.value_or(0),
-        .probes = &*probes_,
-        .checked_share = options_.check_percent.value_or(default_check_percent) / 100};
-    options.is_given_up = [&] { return is_readable(end_request); };
-    options.on_tick = [&] {
-        const auto now = Clock::now();
-        if (!on_progress || now < next_progress) return;
-        next_progress = now + progress_period;
-        on_progress({seconds(), stats_.intervals, collecting_->instructions(), "intervals"});
-    };
-    auto stop = target.stop();
-    if (!stop) return std::move(stop).error();
-    if (stop->threads().empty())
-        return Error{ErrorCode::gone, ESRCH, "no thread of the program stood still at its begin"};
-    ForwardedRun run(*stop, worker_, consumer, options, stats_, divergences_);
-    auto result = run.run();
-    consumer.drain();
-    collecting_->end();
-    counters_ = run.counters();
-    thread_names_ = run.thread_names();
-    if (!run.is_current() && !result && result.error().code != ErrorCode::gone) {
-        kill(target.pid(), SIGKILL);
-        return std::move(result).error().with_context(
-            "the program was killed, as its state was lost");
+ForwardedOptions ExactRun::options_of(Number number, const Birth& birth) {
+    return {.profiles = options_.profiles,
+            .bursts = options_.bursts,
+            .seed = number == 0 ? seed_ : mix64(seed_ ^ number),
+            // The same order in each run, unless another is asked for.
+            .turns_seed = options_.seed.value_or(0),
+            .checked_share = options_.check_percent.value_or(default_check_percent) / 100,
+            .shares_memory = birth.shares_memory,
+            .cleared_at_end = birth.cleared_at_end,
+            .is_alone = [this] { return followed_.size() == 1; },
+            .is_given_up = [this] { return is_over_ || is_readable(end_request_); }};
+}
+
+void ExactRun::follow_all() {
+    bool has_acted = false;
+    while (!followed_.empty()) {
+        // A status that came while another process was led on may have been taken with it.
+        await(has_acted ? std::chrono::nanoseconds{} : signal_period);
+        const bool looks = Clock::now() >= next_look_;
+        has_acted = step_some(looks);
+        if (!looks) continue;
+        next_look_ = Clock::now() + signal_period;
+        show_progress();
+        note_end_of_target();
     }
-    if (result || result.error().code != ErrorCode::gone) std::move(*stop).detach();
-    return result;
+}
+
+// Lets all that can go on do so. Returns whether any did.
+bool ExactRun::step_some(bool all) {
+    auto numbers = std::exchange(ready_, {});
+    for (const auto& [number, followed] : followed_)
+        if (all || followed.process->run()->awaits().descriptor < 0) numbers.push_back(number);
+    bool has_acted = false;
+    for (const auto number : numbers)
+        if (followed_.contains(number)) has_acted |= step(number);
+    return has_acted;
+}
+
+bool ExactRun::step(Number number) {
+    auto& followed = followed_.at(number);
+    auto& process = *followed.process;
+    const bool awaited_status = process.run()->awaits().descriptor < 0;
+    const bool goes_on = process.step();
+    adopt_children(number);
+    note_programs(number, followed);
+    const bool awaits_status = process.run()->awaits().descriptor < 0;
+    if (!goes_on) finish(number);
+    return !goes_on || !awaited_status || !awaits_status;
+}
+
+// Waits until a process may go on. Notes in ready_ whose workers have said something.
+void ExactRun::await(std::chrono::nanoseconds longest) {
+    std::vector<pollfd> descriptors;
+    std::vector<Number> numbers;
+    for (const auto& [number, followed] : followed_) {
+        const auto awaited = followed.process->run()->awaits();
+        if (awaited.until_ns)
+            longest = std::min(longest, std::chrono::nanoseconds(*awaited.until_ns -
+                                                                 read_clock_ns(CLOCK_MONOTONIC)));
+        if (awaited.descriptor < 0) continue;
+        descriptors.push_back({awaited.descriptor, POLLIN, 0});
+        numbers.push_back(number);
+    }
+    if (numbers.size() < followed_.size()) descriptors.push_back({sigchld_.get(), POLLIN, 0});
+    const timespec wait = {0, std::max<long>(longest.count(), 0)};
+    if (ppoll(descriptors.data(), descriptors.size(), &wait, nullptr) <= 0) return;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        if (descriptors[i].revents != 0) ready_.push_back(numbers[i]);
+    signalfd_siginfo seen;
+    if (numbers.size() < descriptors.size() && descriptors.back().revents != 0)
+        while (read(sigchld_.get(), &seen, sizeof seen) > 0) {
+        }
+}
+
+void ExactRun::begin(Number number, const Birth& birth, std::unique_ptr<ExactWorker> worker) {
+    auto& followed = followed_.at(number);
+    auto& target = followed.born ? *followed.born : *target_;
+    worker->trace.begin_process(number == 0 ? std::nullopt
+                                            : std::optional(CodeView::of(target.pid())));
+    followed.process =
+        std::make_unique<ExactProcess>(target, std::move(worker), options_of(number, birth));
+    if (!followed.process->begin()) finish(number);
+}
+
+void ExactRun::adopt_children(Number parent) {
+    auto& process = *followed_.at(parent).process;
+    for (const auto& child : process.run()->process().take_children()) {
+        const auto number = next_number_++;
+        const auto parent_pid = process.target().pid();
+        const bool shares = have_same_memory(child.pid, parent_pid).value_or(child.by_vfork);
+        auto& log = results_.log();
+        log.begin(number, child.pid, parent_pid, log.command(parent), Clock::now());
+        followed_[number].born = Target::take_born(hub_, child.pid, shares);
+        auto worker = worker_for_child(shares && !child.by_vfork);
+        if (worker) {
+            begin(number, {shares, child.cleared_at_end}, std::move(*worker));
+            continue;
+        }
+        results_.add_unfollowed(number, child.pid, worker.error().message);
+        log.end(number, std::nullopt, Clock::now());
+        followed_.erase(number);
+    }
+}
+
+Result<std::unique_ptr<ExactWorker>> ExactRun::worker_for_child(bool goes_on_in_same_memory) {
+    if (goes_on_in_same_memory)
+        return Error{ErrorCode::unsupported, 0, "it goes on in the same memory as its parent"};
+    if (followed_.size() > max_processes_at_once)
+        return Error{ErrorCode::unsupported, 0,
+                     fmt::format("more than {} processes at once", max_processes_at_once)};
+    return take_worker();
+}
+
+void ExactRun::note_programs(Number number, Followed& followed) {
+    const auto executed = followed.process->run()->executed_programs();
+    if (std::exchange(followed.executed_programs, executed) == executed) return;
+    const auto pid = followed.process->target().pid();
+    if (const auto command = read_command(pid)) results_.note_program(number, pid, *command);
+}
+
+void ExactRun::finish(Number number) {
+    auto node = followed_.extract(number);
+    auto& followed = node.mapped();
+    auto& target = followed.process->target();
+    auto outcome = followed.process->end();
+    if (outcome.worker) idle_workers_.push_back(std::move(outcome.worker));
+    results_.add(number, target.pid(), outcome);
+    using enum ExactProcess::Fate;
+    const bool is_ending = outcome.fate == ended || outcome.fate == killed;
+    if (number == 0) {
+        is_over_ = is_ending;
+        return;
+    }
+    while (is_ending && !target.end()) {
+        const auto status = hub_.wait_for(target.pid());
+        if (!status) break;
+        static_cast<void>(target.handle({target.pid(), *status}));
+    }
+    results_.log().end(number, target.end(), Clock::now());
+}
+
+// A target that was let go may end while other processes are followed.
+void ExactRun::note_end_of_target() {
+    if (!followed_.contains(0) && !lives(target_->pid())) is_over_ = true;
+}
+
+void ExactRun::show_progress() {
+    const auto now = Clock::now();
+    if (!on_progress_ || now < next_progress_) return;
+    next_progress_ = now + progress_period;
+    auto intervals = results_.intervals(), instructions = results_.instructions();
+    for (const auto& [number, followed] : followed_) {
+        intervals += followed.process->intervals();
+        instructions += followed.process->instructions();
+    }
+    const std::chrono::duration<double> seconds = now - begin_;
+    on_progress_({seconds.count(), intervals, instructions, "intervals"});
 }
 
 void ExactRun::fill(Profile& profile) const {
-    auto& sampling = profile.sampling;
-    sampling.mode = "exact";
-    sampling.samples = collecting_->parts();
-    sampling.instructions = collecting_->instructions();
-    for (const auto& [name, counter] : worker_counters)
-        sampling.counters[std::string(name)] = counters_.*counter;
-    sampling.counters["collector_cpu_ns"] = collecting_->cpu_ns();
-    sampling.emulation_seconds =
-        static_cast<double>(counters_.cpu_ns + collecting_->cpu_ns()) / 1e9;
-    sampling.ended[stats_.stopped_early.empty() ? "exit" : "stopped"] = 1;
-    if (sampling.samples > 1) sampling.ended["interrupted"] = sampling.samples - 1;
-    sampling.single_stepped = stats_.native_instructions;
-    sampling.exact = stats_;
-    if (stats_.stopped_early.empty()) sampling.target_instructions = sampling.instructions;
-    fill_threads(profile);
-    profile.run.seconds = seconds_;
-    profile.overhead.stops = stats_.intervals;
-    auto& notes = profile.notes;
-    if (!stats_.stopped_early.empty())
-        notes.push_back(
-            fmt::format("the rest of the run is not covered: {}", stats_.stopped_early));
-    if (stats_.diverged)
-        notes.push_back(
-            fmt::format("{} of {} compared intervals diverged: what is counted is not certain",
-                        stats_.diverged, stats_.compared));
-    for (std::size_t i = 0; i < std::min(noted_divergences, divergences_.size()); ++i)
-        notes.push_back(fmt::format("interval {} diverged: {}", divergences_[i].interval,
-                                    fmt::join(divergences_[i].differences, "; ")));
-    for (const auto& [reason, times] : stats_.excluded)
-        notes.push_back(fmt::format("{} intervals are not covered: {}", times, reason));
-    if (collecting_->damaged()) notes.emplace_back("the trace was damaged");
-}
-
-// A thread alone is the run itself.
-void ExactRun::fill_threads(Profile& profile) const {
-    const auto& by_thread = collecting_->by_thread();
-    if (by_thread.size() < 2) return;
-    for (const auto& [tid, instructions] : by_thread) {
-        const auto name = thread_names_.find(tid);
-        profile.threads.push_back(
-            {.pid = pid_,
-             .tid = tid,
-             .name = name == thread_names_.end() ? std::string() : name->second,
-             .samples = 1,
-             .instructions = instructions});
-    }
-    join_and_sort(profile.threads);
+    results_.fill(profile, end_);
+    profile.run.seconds = std::chrono::duration<double>(end_ - begin_).count();
 }
 
 void run_to_end(WaitHub& hub, Target& target) {

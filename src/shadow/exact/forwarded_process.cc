@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "ptrace/proc/proc.h"
-#include "shadow/exact/exact_limits.h"
 
 namespace shadowprof {
 namespace {
@@ -27,21 +26,35 @@ bool is_one_of(std::int64_t number, const std::array<std::int64_t, 2>& calls) {
     return std::ranges::find(calls, number) != calls.end();
 }
 
+// The same, as what may be missing.
+template <typename Value>
+Result<std::optional<Value>> some(Result<Value> result) {
+    if (!result) return std::move(result).error();
+    return std::optional(std::move(*result));
+}
+
 std::int64_t number_of(const CpuState& call) {
     return static_cast<std::int32_t>(call[Gpr::rax]);
 }
 
 }  // namespace
 
-ForwardedProcess::ForwardedProcess(Target& target, StoppedThread& first, BreakpointKind breakpoints,
+ForwardedProcess::ForwardedProcess(Target& target, StoppedThread& first,
+                                   GuestAddress cleared_at_end, BreakpointKind breakpoints,
                                    OneProcessor& processor, ExactStats& stats)
     : target_(target), breakpoints_(breakpoints), processor_(processor), stats_(stats) {
-    threads_.push_back(std::make_unique<ForwardedThread>(target, first, breakpoints, processor));
+    threads_.push_back(
+        std::make_unique<ForwardedThread>(target, first, cleared_at_end, breakpoints, processor));
 }
 
 std::size_t ForwardedProcess::live_threads() const {
     return static_cast<std::size_t>(
         std::ranges::count_if(threads_, [](const auto& thread) { return thread != nullptr; }));
+}
+
+bool ForwardedProcess::lives() const {
+    const auto state = read_thread_state(target_.pid(), live_tid()).value_or('X');
+    return state != 'Z' && state != 'X';
 }
 
 std::size_t ForwardedProcess::first_standing() const {
@@ -66,15 +79,39 @@ std::uint64_t ForwardedProcess::signals_held() const {
     return sum;
 }
 
-Result<ForwardedProcess::Answer> ForwardedProcess::answer(
-    const CallRequest& request, const std::function<Result<bool>()>& must_not_wait) {
-    if (request.kind != CallRequest::Kind::call) return answer_ended(request, must_not_wait);
-    if (!has(request.thread) || thread(request.thread).is_in_call())
-        return Error{ErrorCode::invalid, 0, "the emulator's process asks for no such thread"};
-    return answer_call(request);
+std::vector<ForwardedThread::Child> ForwardedProcess::take_children() {
+    std::vector<ForwardedThread::Child> all;
+    for (const auto& thread : threads_) {
+        if (!thread) continue;
+        const auto children = thread->take_children();
+        all.insert(all.end(), children.begin(), children.end());
+    }
+    return all;
 }
 
-Result<ForwardedProcess::Answer> ForwardedProcess::answer_call(const CallRequest& request) {
+std::vector<pid_t> ForwardedProcess::thread_ids() const {
+    std::vector<pid_t> ids;
+    for (const auto& thread : threads_)
+        if (thread) ids.push_back(thread->tid());
+    return ids;
+}
+
+Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::answer(const CallRequest& request,
+                                                                         bool is_alone) {
+    if (request.kind != CallRequest::Kind::call) return answer_ended(request, false);
+    if (!has(request.thread) || thread(request.thread).is_in_call())
+        return Error{ErrorCode::invalid, 0, "the emulator's process asks for no such thread"};
+    return answer_call(request, is_alone);
+}
+
+Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::answer_late(
+    const CallRequest& request, bool must_not_wait) {
+    return request.kind == CallRequest::Kind::call ? late_answer_of_call(request, must_not_wait)
+                                                   : answer_ended(request, must_not_wait);
+}
+
+Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::answer_call(
+    const CallRequest& request, bool is_alone) {
     ++stats_.intervals;
     ++stats_.boundaries["a system call"];
     const auto number = number_of(request.cpu);
@@ -83,23 +120,42 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_call(const CallRequest
         for (const auto& each : threads_)
             if (each) note_name(*each);
     const bool has_others = live_threads() > 1;
-    if (number == SYS_exit && has_others) return end_thread(request);
-    if (auto why = why_not_made(request); !why.empty()) return refuse(request, std::move(why));
-    auto called = thread(request.thread).make_call(request, has_others);
+    if (number == SYS_exit && has_others) return some(end_thread(request));
+    if (auto why = why_not_made(request); !why.empty())
+        return some(refuse(request, std::move(why)));
+    auto called = thread(request.thread).make_call(request, has_others || !is_alone);
     if (!called && called.error().code == ErrorCode::gone && has_others && outlives(request.thread))
-        return ended(request.thread, thread(request.thread).end_of_killed());
+        return std::optional(ended(request.thread, thread(request.thread).end_of_killed()));
     TRY_ASSIGN(auto passage, std::move(called));
     if (number == SYS_rt_sigaction)
         for (const auto& each : threads_)
             if (each) each->native().forget_dispositions();
-    if (passage) return answer_of(request.thread, &request, std::move(*passage));
+    if (passage) return some(answer_of(request.thread, &request, std::move(*passage)));
+    if (request.may_wait == 0) return std::optional<Answer>();
+    return std::optional(under_way(request));
+}
+
+ForwardedProcess::Answer ForwardedProcess::under_way(const CallRequest& request) {
     Answer answer{.message = {.kind = CallAnswer::Kind::under_way, .thread = request.thread}};
     // The kernel marks the word of a lock with priority inheritance while a thread waits for it.
-    if (number == SYS_futex) {
+    if (number_of(request.cpu) == SYS_futex) {
         const GuestAddress word{request.cpu[Gpr::rdi]};
         answer.ranges.push_back({word, word + sizeof(std::uint32_t)});
     }
     return answer;
+}
+
+// The worker must learn of the call's end before its guest goes on.
+Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::late_answer_of_call(
+    const CallRequest& request, bool must_not_wait) {
+    TRY_ASSIGN(auto passage, thread(request.thread).passed_call());
+    if (passage) return some(answer_of(request.thread, &request, std::move(*passage)));
+    // The kernel cannot be told to leave a vfork.
+    if (!must_not_wait || thread(request.thread).native().waits_for_child())
+        return std::optional<Answer>();
+    auto answer = under_way(request);
+    answer.message.ends_run = 1;
+    return std::optional(std::move(answer));
 }
 
 // Why a call is left to the program itself, which then can be followed no further.
@@ -194,24 +250,18 @@ Result<void> ForwardedProcess::add_born(pid_t tid, const CpuState& call, Answer&
     return {};
 }
 
-Result<ForwardedProcess::Answer> ForwardedProcess::answer_ended(
-    const CallRequest& request, const std::function<Result<bool>()>& must_not_wait) {
-    while (true) {
-        for (std::size_t i = 0; i < size(); ++i) {
-            if (!has(i) || !thread(i).is_in_call()) continue;
-            TRY_ASSIGN(auto passage, thread(i).passed_call());
-            if (passage) return answer_of(i, nullptr, std::move(*passage));
-        }
-        Answer none{.message = {.kind = CallAnswer::Kind::none}};
-        if (request.kind == CallRequest::Kind::ended) return none;
-        const auto left_ns = request.until_ns - read_clock_ns(CLOCK_MONOTONIC);
-        if (left_ns <= 0) return none;
-        TRY_ASSIGN(const bool stops, must_not_wait());
-        none.message.ends_run = stops;
-        if (stops) return none;
-        WaitHub::sleep(
-            std::min<std::chrono::nanoseconds>(std::chrono::nanoseconds(left_ns), signal_period));
+Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::answer_ended(
+    const CallRequest& request, bool must_not_wait) {
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (!has(i) || !thread(i).is_in_call()) continue;
+        TRY_ASSIGN(auto passage, thread(i).passed_call());
+        if (passage) return some(answer_of(i, nullptr, std::move(*passage)));
     }
+    Answer none{.message = {.kind = CallAnswer::Kind::none, .ends_run = must_not_wait}};
+    if (must_not_wait || request.kind == CallRequest::Kind::ended ||
+        request.until_ns <= read_clock_ns(CLOCK_MONOTONIC))
+        return std::optional(std::move(none));
+    return std::optional<Answer>();
 }
 
 std::string ForwardedProcess::why_not_further() const {

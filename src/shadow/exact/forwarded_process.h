@@ -2,7 +2,6 @@
 // system calls to which their emulation comes.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,10 +32,10 @@ class ForwardedProcess {
         std::optional<Left> left = {};
     };
 
-    // `first` is the only thread. All must outlive this; `stats` is added to. All functions may
-    // return ErrorCode::gone.
-    ForwardedProcess(Target& target, StoppedThread& first, BreakpointKind breakpoints,
-                     OneProcessor& processor, ExactStats& stats);
+    // `first` is the only thread; for `cleared_at_end` see ForwardedThread::Child. All must outlive
+    // this; `stats` is added to. All functions may return ErrorCode::gone.
+    ForwardedProcess(Target& target, StoppedThread& first, GuestAddress cleared_at_end,
+                     BreakpointKind breakpoints, OneProcessor& processor, ExactStats& stats);
 
     // Threads by their index in the emulation (GuestThreads::Index). A place is empty while its
     // thread has ended and no other has begun.
@@ -44,16 +43,24 @@ class ForwardedProcess {
     bool has(std::size_t index) const { return index < size() && threads_[index]; }
     ForwardedThread& thread(std::size_t index) const { return *threads_[index]; }
     std::size_t live_threads() const;
+    // False if the process has been killed, which its threads may not have reported yet.
+    bool lives() const;
     // The first that has not ended and is in no call, or else the first that has not ended.
     std::size_t first_standing() const;
     // Through which the process's memory and /proc text can be read.
     pid_t live_tid() const;
     std::uint64_t signals_held() const;
 
-    // Answers a question of the worker. While it waits for a call to end, it asks
-    // `must_not_wait` now and then.
-    Result<Answer> answer(const CallRequest& request,
-                          const std::function<Result<bool>()>& must_not_wait);
+    // Answers a question of the worker. Nothing: not yet, as a call must end first, see
+    // answer_late(). `is_alone`: no other process is led, so it may as well wait.
+    Result<std::optional<Answer>> answer(const CallRequest& request, bool is_alone);
+    // The answer to a question that is still open, if there is one now. `must_not_wait`: there must
+    // be one if possible, as the worker is to stop.
+    Result<std::optional<Answer>> answer_late(const CallRequest& request, bool must_not_wait);
+    // The children that it has borne since the last call.
+    std::vector<ForwardedThread::Child> take_children();
+    // The ids of its threads.
+    std::vector<pid_t> thread_ids() const;
     // Why the program cannot be followed behind a call that it has made; empty if it can.
     std::string why_not_further() const;
     // The first thread for which a signal waits that can be delivered now, if there is one.
@@ -64,9 +71,11 @@ class ForwardedProcess {
     const std::map<pid_t, std::string>& names() const { return names_; }
 
   private:
-    Result<Answer> answer_call(const CallRequest& request);
-    Result<Answer> answer_ended(const CallRequest& request,
-                                const std::function<Result<bool>()>& must_not_wait);
+    Result<std::optional<Answer>> answer_call(const CallRequest& request, bool is_alone);
+    Result<std::optional<Answer>> late_answer_of_call(const CallRequest& request,
+                                                      bool must_not_wait);
+    Result<std::optional<Answer>> answer_ended(const CallRequest& request, bool must_not_wait);
+    static Answer under_way(const CallRequest& request);
     void note_name(const ForwardedThread& thread);
     std::string why_not_made(const CallRequest& request) const;
     Result<Answer> refuse(const CallRequest& request, std::string why);

@@ -26,7 +26,6 @@ namespace {
 constexpr std::chrono::milliseconds time_before_checks{100};
 // Until when no copy of the process is tried after one could not be made.
 constexpr std::chrono::seconds time_without_copies{1};
-constexpr auto no_number = ~std::uint32_t{0};
 
 std::string unshared_memory(std::string_view name) {
     return fmt::format(
@@ -46,75 +45,156 @@ ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer&
       divergences_(divergences),
       breakpoints_(measure_breakpoint_kind(stop.target().hub())),
       processor_({stop.threads().front().tid(), worker->pid()}),
-      process_(stop.target(), stop.threads().front(), breakpoints_, processor_, stats),
+      process_(stop.target(), stop.threads().front(), options.cleared_at_end, breakpoints_,
+               processor_, stats),
+      shares_memory_(options.shares_memory),
       check_due_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                     (1 - options.checked_share) * time_before_checks)) {}
 
-Result<void> ForwardedRun::run() {
+Result<bool> ForwardedRun::begin() {
     // Without us, the process would go on from a state that is long past.
     TRY(ptrace_call(PTRACE_SETOPTIONS, thread().tid(), 0,
                     target_ptrace_options(stop_.target().forks()) | PTRACE_O_EXITKILL,
                     "PTRACE_SETOPTIONS"));
-    auto followed = follow();
-    if (!followed && followed.error().code == ErrorCode::gone) return followed;
-    if (!is_current_) return followed;
-    const auto released = process_.release(at_);
-    return followed ? released : followed;
+    TRY(thread().read_state());
+    return let_go(begin_stretch());
 }
 
-Result<void> ForwardedRun::follow() {
-    TRY(thread().read_state());
-    while (true) {
-        if (options_.on_tick) options_.on_tick();
-        if (options_.is_given_up && options_.is_given_up())
-            return Error{ErrorCode::interrupted, 0, "shadowprof was told to end"};
-        TRY_ASSIGN(const bool goes_on, stretch());
-        if (!goes_on) return {};
-    }
+Result<bool> ForwardedRun::step() {
+    return let_go(advance());
+}
+
+// Lets the program go on by itself if it is followed no further.
+Result<bool> ForwardedRun::let_go(Result<bool> followed) {
+    const bool goes_on = followed && *followed;
+    const bool is_gone = !followed && followed.error().code == ErrorCode::gone;
+    if (goes_on || is_gone || !is_current_) return followed;
+    const auto released = process_.release(at_);
+    if (!released && followed) return released.error();
+    return followed;
+}
+
+ForwardedRun::Awaited ForwardedRun::awaits() const {
+    if (pause_) return {-1, std::nullopt};
+    if (!question_) return {worker_->socket_fd(), std::nullopt};
+    const bool has_deadline = question_->kind != CallRequest::Kind::call;
+    return {-1, has_deadline ? std::optional(question_->until_ns) : std::nullopt};
 }
 
 // Emulates as far as it goes. Returns false if the program cannot be followed any further.
-Result<bool> ForwardedRun::stretch() {
-    const auto start = thread().state();
-    if (start.rflags & trap_flag) {
+Result<bool> ForwardedRun::begin_stretch() {
+    while (true) {
+        if (is_given_up()) return Error{ErrorCode::interrupted, 0, "shadowprof was told to end"};
+        if ((thread().state().rflags & trap_flag) == 0) break;
         // The program gets a SIGTRAP for each instruction, which only the hardware can do.
         TRY_ASSIGN(auto passage, pass_to_next_call("the program single-steps itself"));
-        return prepare_next(std::move(passage));
+        TRY_ASSIGN(const bool goes_on, prepare_next(std::move(passage)));
+        if (!goes_on) return false;
     }
     left_.reset();
-    if (is_check_due()) {
-        const auto forking = Clock::now();
-        auto interval = IntervalCheck::begin(stop_, thread().stopped(), start, breakpoints_);
-        if (interval) return checked_stretch(start, *interval, Clock::now() - forking);
-        if (interval.error().code == ErrorCode::gone) return std::move(interval).error();
-        // No copy can be made now, as at a limit of processes.
-        check_due_ = Clock::now() + time_without_copies;
-    }
-    TRY_ASSIGN(const bool begins, begin(start, RunCalls::forwarded));
-    if (!begins) return false;
-    TRY_ASSIGN(const auto outcome, follow_emulation());
-    take_states(outcome);
-    return end_stretch(outcome);
+    if (is_check_due()) TRY(prepare_check());
+    return begin_emulation(checked_ ? RunCalls::end_run : RunCalls::forwarded);
 }
 
 bool ForwardedRun::is_check_due() const {
     return options_.checked_share > 0 && Clock::now() >= check_due_ && process_.size() == 1 &&
+           thread().place() == GuestThreads::State::runs && !shares_memory_ &&
            std::ranges::none_of(map_.mappings(),
                                 [](const Mapping& m) { return m.shared && m.writable; });
 }
 
-// Emulates one interval, up to the next system call or the like, and checks it.
-Result<bool> ForwardedRun::checked_stretch(const CpuState& start, IntervalCheck& interval,
-                                           Clock::duration forking) {
-    TRY_ASSIGN(const bool begins, begin(start, RunCalls::end_run));
-    if (!begins) return false;
-    TRY_ASSIGN(const auto outcome, follow_emulation());
+// Copies the process, for the coming interval to be checked.
+Result<void> ForwardedRun::prepare_check() {
+    const auto forking = Clock::now();
+    auto interval = IntervalCheck::begin(stop_, thread().stopped(), thread().state(), breakpoints_);
+    if (interval) {
+        checked_.emplace(Checked{std::move(*interval), Clock::now() - forking});
+        return {};
+    }
+    if (interval.error().code == ErrorCode::gone) return std::move(interval).error();
+    // No copy can be made now, as at a limit of processes.
+    check_due_ = Clock::now() + time_without_copies;
+    return {};
+}
+
+// Does what the worker's next word asks for, if there is one.
+Result<bool> ForwardedRun::advance() {
+    if (pause_) return go_on_from_pause();
+    if (question_) {
+        TRY(answer_late());
+        return true;
+    }
+    auto next = of_worker(worker_->next_of_exact(0));
+    if (!next && next.error().code != ErrorCode::interrupted) return next.error();
+    const auto now = Clock::now();
+    if (next) {
+        last_word_ = now;
+        if (const auto* outcome = std::get_if<SampleOutcome>(&*next)) return take(*outcome);
+        if (const auto* segment = std::get_if<TraceSegment>(&*next))
+            consumer_.segment(*worker_, *segment);
+        if (const auto* question = std::get_if<WorkerProcess::Question>(&*next))
+            TRY(answer(*question));
+    }
+    if (now - last_word_ > silence_limit)
+        return Error{ErrorCode::system, 0, "the emulator does not answer"};
+    if (now >= observation_due_ && !question_) TRY(look_for_signals());
+    return true;
+}
+
+// Whether a signal waits for which the emulation must stop.
+Result<void> ForwardedRun::look_for_signals() {
+    observation_due_ = Clock::now() + signal_period;
+    TRY_ASSIGN(const bool stops, is_stop_due());
+    if (stops && !std::exchange(stopping_, true)) TRY(of_worker(worker_->stop_exact()));
+    return {};
+}
+
+// The emulation has ended: leads the program on, and begins the next stretch.
+Result<bool> ForwardedRun::take(const SampleOutcome& outcome) {
+    is_emulating_ = false;
+    for (const auto& [name, counter] : worker_counters)
+        counters_.*counter += outcome.counters.*counter;
+    auto checked = std::exchange(checked_, std::nullopt);
+    if (!checked) take_states(outcome);
+    TRY_ASSIGN(const bool goes_on, checked ? end_checked(*checked, outcome) : end_stretch(outcome));
+    if (!goes_on) return false;
+    TRY_ASSIGN(const bool pauses, pause(at_));
+    return pauses ? Result<bool>(true) : begin_stretch();
+}
+
+// If the process is stopped as a whole, leaves it so. Only one thread alone is treated that way:
+// others would have to be stopped as well.
+Result<bool> ForwardedRun::pause(std::size_t index) {
+    if (process_.live_threads() != 1 || !process_.has(index) || process_.thread(index).is_in_call())
+        return false;
+    TRY_ASSIGN(const bool pauses, process_.thread(index).pause());
+    if (pauses) pause_ = Pause{index};
+    return pauses;
+}
+
+Result<bool> ForwardedRun::go_on_from_pause() {
+    auto& thread = process_.thread(pause_->index);
+    if (is_given_up()) {
+        TRY(thread.end_pause());
+    } else {
+        TRY_ASSIGN(const bool continues, thread.has_continued());
+        if (!continues) return true;
+    }
+    const auto pause = std::exchange(pause_, std::nullopt);
+    // A signal may have come with the end of the stop.
+    observation_due_ = Clock::now();
+    if (!pause->answer) return begin_stretch();
+    TRY(send(*pause->answer, pause->maps));
+    return true;
+}
+
+Result<bool> ForwardedRun::end_checked(Checked& checked, const SampleOutcome& outcome) {
     const auto checking = Clock::now();
-    TRY(check(interval, outcome));
+    TRY(check(checked.interval, outcome));
     TRY_ASSIGN(const bool current, of_worker(worker_->give_memory()));
     if (!current) return Error{ErrorCode::system, 0, "the process has not the program's memory"};
     const auto now = Clock::now();
-    const std::chrono::duration<double> cost = forking + (now - checking);
+    const std::chrono::duration<double> cost = checked.forking + (now - checking);
     // At random, so that nothing that a program does in a rhythm is always left out.
     const double wait = 2 * static_cast<double>(mix64(options_.seed ^ stats_.compared) >> 11) /
                         static_cast<double>(std::uint64_t{1} << 53);
@@ -122,8 +202,7 @@ Result<bool> ForwardedRun::checked_stretch(const CpuState& start, IntervalCheck&
         now + std::chrono::duration_cast<Clock::duration>(wait * cost / options_.checked_share);
     take_states(outcome);
     thread().native().enter_handlers_with(&thread().state());
-    const bool at_call = outcome.result.end == SampleEnd::stopped;
-    if (!at_call) return end_stretch(outcome);
+    if (outcome.result.end != SampleEnd::stopped) return end_stretch(outcome);
     TRY_ASSIGN(auto passage, pass_checked(outcome));
     is_current_ = true;
     return prepare_next(std::move(passage));
@@ -142,29 +221,24 @@ Result<void> ForwardedRun::check(IntervalCheck& interval, const SampleOutcome& o
     return {};
 }
 
-// Leads the process past the call at which a checked interval has ended.
+// Leads the process past the call into the vDSO at which a checked interval has ended. A system
+// call is left to the next stretch.
 Result<Passage> ForwardedRun::pass_checked(const SampleOutcome& outcome) {
-    ++stats_.intervals;
-    auto& native = thread().native();
-    if (outcome.result.syscalls == 0) {
-        ++stats_.boundaries["a vDSO call"];
-        TRY(thread().stopped().set_cpu_state(outcome.cpu));
-        TRY_ASSIGN(auto passage, native.pass_vdso_call());
-        TRY(thread().read_state());
-        return passage;
+    if (outcome.result.syscalls != 0) {
+        thread().emulated_to(outcome.cpu, GuestThreads::State::calls);
+        return Passage{};
     }
-    ++stats_.boundaries["a system call"];
-    TRY(thread().enter_call(outcome.cpu, true));
-    TRY_ASSIGN(auto passage, native.pass_syscall({.handlers_first = false}));
-    note_result(outcome.cpu, passage);
-    if (passage.blocked.empty()) passage.blocked = process_.why_not_further();
+    ++stats_.intervals;
+    ++stats_.boundaries["a vDSO call"];
+    TRY(thread().stopped().set_cpu_state(outcome.cpu));
+    TRY_ASSIGN(auto passage, thread().native().pass_vdso_call());
     TRY(thread().read_state());
     return passage;
 }
 
 // Tells the worker what has changed, and lets it run. Returns false if the program cannot be
 // followed any further.
-Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
+Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     std::string text;
     if (anew_) shared_files_.forget();
     if (anew_ || layout_changed_) {
@@ -183,7 +257,7 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
     changed_.insert(changed_.end(), missing_.others.begin(), missing_.others.end());
     const auto all = anew_ ? all_threads() : std::vector<StartThread>{};
     ExactRequest request{.kind = anew_ ? RunKind::exact : RunKind::exact_next,
-                         .cpu = cpu,
+                         .cpu = thread().state(),
                          .thread = static_cast<GuestThreads::Index>(at_),
                          .state = thread().place(),
                          .rseq = rseq.empty() ? GuestAddress{} : rseq.start,
@@ -192,6 +266,7 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
                          .memory_fd = anew_ ? memory_.get() : -1,
                          .calls = calls,
                          .earlier_processor_ns = counters_.cpu_ns,
+                         .shares_memory = shares_memory_,
                          .stack_limit_bytes = stack_limit_bytes(process_.live_tid())};
     if (anew_) {
         request.changed = {};
@@ -207,6 +282,9 @@ Result<bool> ForwardedRun::begin(const CpuState& cpu, RunCalls calls) {
     request.limits.executes_nondeterministic = calls == RunCalls::forwarded;
     request.limits.lasting_threads = calls == RunCalls::forwarded;
     TRY(of_worker(worker_->begin_exact(request)));
+    is_emulating_ = true;
+    last_word_ = Clock::now();
+    observation_due_ = last_word_ + signal_period;
     is_current_ = anew_ = layout_changed_ = stopping_ = false;
     changed_.clear();
     return true;
@@ -225,7 +303,7 @@ std::vector<StartThread> ForwardedRun::all_threads() const {
         }
         const auto& each = process_.thread(i);
         const bool waits = each.place() == GuestThreads::State::waits;
-        threads.push_back({.cpu = each.state_without_emulation(),
+        threads.push_back({.cpu = waits ? each.state_without_emulation() : each.state(),
                            .state = waits ? GuestThreads::State::runs : each.place(),
                            .pace = GuestThreads::usual_pace,
                            .rseq = each.rseq().empty() ? GuestAddress{} : each.rseq().start});
@@ -259,40 +337,10 @@ void ForwardedRun::set_levels(RunLimits& limits) const {
     }
 }
 
-// Follows the emulation to the stretch's end.
-Result<SampleOutcome> ForwardedRun::follow_emulation() {
-    auto next_observation = Clock::now() + signal_period;
-    auto last_word = Clock::now();
-    while (true) {
-        auto next = of_worker(worker_->next_of_exact(static_cast<int>(signal_period.count())));
-        if (!next && next.error().code != ErrorCode::interrupted) return next.error();
-        if (next) {
-            if (auto* outcome = std::get_if<SampleOutcome>(&*next)) {
-                for (const auto& [name, counter] : worker_counters)
-                    counters_.*counter += outcome->counters.*counter;
-                return std::move(*outcome);
-            }
-            if (const auto* segment = std::get_if<TraceSegment>(&*next))
-                consumer_.segment(*worker_, *segment);
-            if (const auto* question = std::get_if<WorkerProcess::Question>(&*next))
-                TRY(answer(*question));
-            last_word = Clock::now();
-        }
-        const auto now = Clock::now();
-        if (now - last_word > silence_limit)
-            return Error{ErrorCode::system, 0, "the emulator does not answer"};
-        if (now < next_observation) continue;
-        next_observation = now + signal_period;
-        if (options_.on_tick) options_.on_tick();
-        TRY_ASSIGN(const bool stops, is_stop_due());
-        if (stops && !std::exchange(stopping_, true)) TRY(of_worker(worker_->stop_exact()));
-    }
-}
-
 // Whether the stretch must end soon. When the process has gone, it ends by itself.
 Result<bool> ForwardedRun::is_stop_due() {
     if (is_gone_) return false;
-    if (options_.is_given_up && options_.is_given_up()) return true;
+    if (is_given_up()) return true;
     TRY_ASSIGN(const auto signalled, process_.signalled());
     return signalled.has_value();
 }
@@ -301,51 +349,101 @@ Result<void> ForwardedRun::answer(const WorkerProcess::Question& question) {
     CallRequest request;
     if (question.size() != sizeof request) return unasked_question();
     std::memcpy(&request, question.data(), sizeof request);
+    return pass_on(request, process_.answer(request, !options_.is_alone || options_.is_alone()));
+}
+
+// A call that is awaited is left to the kernel only if all is given up. Otherwise signals end it.
+Result<void> ForwardedRun::answer_late() {
+    const auto request = *question_;
     const bool is_call = request.kind == CallRequest::Kind::call;
-    const auto number = is_call ? static_cast<std::uint32_t>(request.cpu[Gpr::rax]) : no_number;
-    auto answered = process_.answer(request, [this] { return is_stop_due(); });
-    if (!answered && answered.error().code != ErrorCode::gone) return std::move(answered).error();
-    is_gone_ = !answered;
-    if (is_gone_)
-        answered = ForwardedProcess::Answer{
-            .message = {.kind = CallAnswer::Kind::gone, .thread = request.thread}};
-    auto& message = answered->message;
-    left_ = std::move(answered->left);
-    const bool has_returned = message.kind == CallAnswer::Kind::returned;
-    // The next stretch begins with the new limit of the stack.
-    message.ends_run |=
-        (has_returned && is_check_due()) || number == SYS_setrlimit || number == SYS_prlimit64;
-    if (number == SYS_rseq && has_returned) TRY(process_.thread(request.thread).read_rseq());
-    if (number == SYS_sched_setaffinity && has_returned)
-        process_.thread(request.thread).note_processor(memory_.get());
-    std::string text;
-    if (answered->layout_changed) {
-        TRY_ASSIGN(const bool ready, prepare_layout(text));
-        message.maps_bytes = text.size();
-        // Probes can be set only between two stretches.
-        layout_changed_ = options_.probes && !options_.probes->is_prepared(map_);
-        message.ends_run |= layout_changed_;
-        if (!ready) {
-            message.kind = CallAnswer::Kind::left;
-            left_ = {message.thread, {.blocked = unshared_memory(*missing_.writable)}};
-        }
+    TRY_ASSIGN(const bool stops, is_call ? Result<bool>(is_given_up()) : is_stop_due());
+    return pass_on(request, process_.answer_late(request, stops));
+}
+
+// Gives the worker the answer, if there is one now.
+Result<void> ForwardedRun::pass_on(const CallRequest& request,
+                                   Result<std::optional<ForwardedProcess::Answer>> answered) {
+    using enum CallAnswer::Kind;
+    is_gone_ = !answered && answered.error().code == ErrorCode::gone;
+    if (!answered && !is_gone_) return std::move(answered).error();
+    question_.reset();
+    if (is_gone_) return send({.message = {.kind = gone, .thread = request.thread}}, {});
+    if (!*answered) {
+        question_ = request;
+        return {};
     }
-    if (answered->born) begin_trace(message.new_thread);
+    auto& answer = **answered;
+    left_ = std::move(answer.left);
+    TRY(note_call(request, answer.message));
+    std::string text;
+    if (answer.layout_changed) {
+        TRY_ASSIGN(text, take_layout(answer.message));
+    }
+    if (answer.born) begin_trace(answer.message.new_thread);
+    TRY_ASSIGN(const bool pauses, pause(request.thread));
+    if (!pauses) return send(answer, text);
+    pause_->answer = std::move(answer);
+    pause_->maps = std::move(text);
+    return {};
+}
+
+// Does what a call asks for beside its answer.
+Result<void> ForwardedRun::note_call(const CallRequest& request, CallAnswer& message) {
+    const bool is_call = request.kind == CallRequest::Kind::call;
+    const bool has_returned = message.kind == CallAnswer::Kind::returned;
+    message.ends_run |= has_returned && is_check_due();
+    if (!is_call) return {};
+    switch (static_cast<std::uint32_t>(request.cpu[Gpr::rax])) {
+        case SYS_setrlimit:
+        case SYS_prlimit64:
+            // The next stretch begins with the new limit of the stack.
+            message.ends_run = 1;
+            return {};
+        case SYS_rseq:
+            return has_returned ? process_.thread(request.thread).read_rseq() : Result<void>();
+        case SYS_sched_setaffinity:
+            if (has_returned) process_.thread(request.thread).note_processor(memory_.get());
+            return {};
+        default:
+            return {};
+    }
+}
+
+// Returns the text of the new mappings, for the worker.
+Result<std::string> ForwardedRun::take_layout(CallAnswer& message) {
+    std::string text;
+    TRY_ASSIGN(const bool ready, prepare_layout(text));
+    message.maps_bytes = text.size();
+    // Probes can be set only between two stretches.
+    layout_changed_ = options_.probes && !options_.probes->is_prepared(map_);
+    message.ends_run |= layout_changed_;
+    if (!ready) {
+        message.kind = CallAnswer::Kind::left;
+        left_ = {message.thread, {.blocked = unshared_memory(*missing_.writable)}};
+    }
+    return text;
+}
+
+Result<void> ForwardedRun::send(const ForwardedProcess::Answer& answer, std::string_view maps) {
+    last_word_ = Clock::now();
     std::vector<std::byte> bytes;
     const auto add = [&](const auto& each) {
         const auto more = std::as_bytes(std::span(each));
         bytes.insert(bytes.end(), more.begin(), more.end());
     };
-    add(std::span(&message, 1));
-    if (message.kind == CallAnswer::Kind::born) add(std::span(&*answered->born, 1));
+    add(std::span(&answer.message, 1));
+    if (answer.message.kind == CallAnswer::Kind::born) add(std::span(&*answer.born, 1));
     add(missing_.others);
-    add(answered->ranges);
-    return of_worker(worker_->answer_call(bytes, text));
+    add(answer.ranges);
+    return of_worker(worker_->answer_call(bytes, maps));
 }
 
 // Notes what the threads have come to.
 void ForwardedRun::take_states(const SampleOutcome& outcome) {
-    if (outcome.threads.empty()) thread().emulated_to(outcome.cpu, GuestThreads::State::runs);
+    if (outcome.threads.empty()) {
+        using enum GuestThreads::State;
+        thread().emulated_to(outcome.cpu, thread().is_in_call() ? in_call : runs);
+    }
     for (std::size_t i = 0; i < outcome.threads.size(); ++i)
         if (process_.has(i))
             process_.thread(i).emulated_to(outcome.threads[i].cpu, outcome.threads[i].state);
@@ -362,6 +460,8 @@ void ForwardedRun::take_states(const SampleOutcome& outcome) {
 // Leads the process on from where the emulation has ended.
 Result<bool> ForwardedRun::end_stretch(const SampleOutcome& outcome) {
     const auto end = outcome.result.end;
+    if (end == SampleEnd::replica_lost && !process_.lives())
+        return Error{ErrorCode::gone, ESRCH, "the program has ended"};
     if (end == SampleEnd::replica_lost || end == SampleEnd::worker_lost)
         return Error{
             ErrorCode::system, 0,
@@ -464,6 +564,8 @@ Result<bool> ForwardedRun::prepare_next(Passage passage) {
     changed_ = all ? std::vector{MemoryRange::all()} : std::move(passage.writes.ranges);
     layout_changed_ |= passage.writes.layout || all;
     anew_ |= passage.executed;
+    executed_ += passage.executed;
+    shares_memory_ &= !passage.executed;
     if (passage.executed) stop_.target().end_companion();
     jumped_ |= passage.jumped;
     new_trace_ |= passage.executed;

@@ -26,10 +26,10 @@
 #include "shadow/emulation/trace_consumer.h"
 #include "shadow/exact/forwarded_process.h"
 #include "shadow/exact/interval_check.h"
-#include "shadow/exact/interval_run.h"
 #include "shadow/exact/native_run.h"
 #include "shadow/exact/one_processor.h"
 #include "shadow/exact/shared_files.h"
+#include "shadow/exact/state_comparison.h"
 #include "shadow/request/probe_request.h"
 #include "shadow/request/run_options.h"
 
@@ -43,10 +43,13 @@ struct ForwardedOptions {
     std::uint64_t turns_seed = 0;        // for the lengths of threads' turns
     WorkerProbes* probes = nullptr;      // those of the worker; null: there are none
     double checked_share = 0;            // of the time, to be spent on proofs (interval_check.h)
+    // Whether the process shares its memory with its parent, which waits, as after vfork.
+    bool shares_memory = false;
+    GuestAddress cleared_at_end = {};  // of its first thread: see ForwardedThread::Child
+    std::function<bool()> is_alone;    // whether no other process is led now; empty: always
     // Called now and then. Returns whether the program is to be let go, with
     // ErrorCode::interrupted.
     std::function<bool()> is_given_up;
-    std::function<void()> on_tick;  // called now and then
 };
 
 class ForwardedRun {
@@ -56,12 +59,25 @@ class ForwardedRun {
                  const ForwardedOptions& options, ExactStats& stats,
                  std::vector<Divergence>& divergences);
 
-    // Runs until the program ends (ErrorCode::gone) or cannot be followed any further, for the
-    // reason in ExactStats::stopped_early. The program then stands where it can go on without us.
-    // With another error, is_current() says whether it can go on.
-    Result<void> run();
+    // Begins the emulation, and then does what can be done without waiting: awaits() says what
+    // the next step needs. False if the program cannot be followed any further, for the reason in
+    // ExactStats::stopped_early: it then stands where it can go on without us. Errors: gone (the
+    // program has ended); with another one, is_current() says whether it can go on.
+    Result<bool> begin();
+    Result<bool> step();
+    // What the next step() waits for.
+    struct Awaited {
+        int descriptor;  // that becomes readable; -1: a new status of any process
+        std::optional<std::int64_t> until_ns;  // by CLOCK_MONOTONIC, if it does not wait longer
+    };
+    Awaited awaits() const;
+    ForwardedProcess& process() { return process_; }
     // Whether the process has the program's registers and memory.
     bool is_current() const { return is_current_; }
+    // Whether the worker has nothing more to do, so that another program can use it.
+    bool is_worker_idle() const { return !is_emulating_; }
+    // How often the program has executed another one.
+    std::uint64_t executed_programs() const { return executed_; }
     // The sums over all stretches.
     const WorkerCounters& counters() const { return counters_; }
     // The names of threads, by id, as they were last.
@@ -70,19 +86,36 @@ class ForwardedRun {
   private:
     using Clock = std::chrono::steady_clock;
 
-    Result<void> follow();
-    Result<bool> stretch();
-    Result<bool> checked_stretch(const CpuState& start, IntervalCheck& interval,
-                                 Clock::duration forking);
+    // An interval that is emulated in order to be checked.
+    struct Checked {
+        IntervalCheck interval;
+        Clock::duration forking;  // the time that this took
+    };
+
+    Result<bool> let_go(Result<bool> followed);
+    Result<bool> begin_stretch();
+    Result<void> prepare_check();
+    Result<bool> begin_emulation(RunCalls calls);
+    Result<bool> advance();
+    Result<bool> take(const SampleOutcome& outcome);
+    Result<bool> end_checked(Checked& checked, const SampleOutcome& outcome);
     Result<void> check(IntervalCheck& interval, const SampleOutcome& outcome);
     Result<Passage> pass_checked(const SampleOutcome& outcome);
     bool is_check_due() const;
-    Result<bool> begin(const CpuState& cpu, RunCalls calls);
+    bool is_given_up() const { return options_.is_given_up && options_.is_given_up(); }
     Result<bool> prepare_layout(std::string& text);
     void set_levels(RunLimits& limits) const;
-    Result<SampleOutcome> follow_emulation();
+    Result<void> look_for_signals();
     Result<bool> is_stop_due();
     Result<void> answer(const WorkerProcess::Question& question);
+    Result<void> answer_late();
+    Result<bool> pause(std::size_t index);
+    Result<bool> go_on_from_pause();
+    Result<void> pass_on(const CallRequest& request,
+                         Result<std::optional<ForwardedProcess::Answer>> answered);
+    Result<void> note_call(const CallRequest& request, CallAnswer& message);
+    Result<std::string> take_layout(CallAnswer& message);
+    Result<void> send(const ForwardedProcess::Answer& answer, std::string_view maps);
     ForwardedThread& thread() const { return process_.thread(at_); }
     void take_states(const SampleOutcome& outcome);
     std::vector<StartThread> all_threads() const;
@@ -126,8 +159,22 @@ class ForwardedRun {
     bool jumped_ = false;    // that of the thread at `at_` does not
     bool is_current_ = true;
     bool stopping_ = false;
-    bool is_gone_ = false;         // the process has ended
-    Clock::time_point check_due_;  // when the next interval is checked
+    bool is_emulating_ = false;  // the worker has not ended the stretch
+    std::uint64_t executed_ = 0;
+    bool is_gone_ = false;  // the process has ended
+    bool shares_memory_;
+    Clock::time_point check_due_;     // when the next interval is checked
+    std::optional<Checked> checked_;  // if this stretch is such an interval
+    // The process is stopped as a whole. When it continues, the worker gets the answer, or the next
+    // stretch begins.
+    struct Pause {
+        std::size_t index;  // of the thread
+        std::optional<ForwardedProcess::Answer> answer = {};
+        std::string maps = {};
+    };
+    std::optional<Pause> pause_;
+    std::optional<CallRequest> question_;  // the worker's, that is not answered yet
+    Clock::time_point last_word_, observation_due_;
     int placings_ = 0;  // how often in a row there was no room for the program's mappings
 };
 

@@ -22,12 +22,17 @@ using State = GuestThreads::State;
 constexpr std::array<std::int64_t, 6> affinity_calls = {
     SYS_sched_getaffinity, SYS_sched_setaffinity, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
 
-bool concerns_affinity(std::int64_t number) {
-    return std::ranges::find(affinity_calls, number) != affinity_calls.end();
+// Calls that bear processes.
+constexpr std::array<std::int64_t, 4> bearing_calls = {SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
+
+template <std::size_t Count>
+bool is_one_of(std::int64_t number, const std::array<std::int64_t, Count>& calls) {
+    return std::ranges::find(calls, number) != calls.end();
 }
 
-// The word that the kernel clears when the thread ends that this call has started.
+// The word that the kernel clears when the thread or process ends that this call has started.
 GuestAddress cleared_at_end_of_new(const CpuState& cpu, MemoryReader& memory) {
+    if (cpu[Gpr::rax] == SYS_fork || cpu[Gpr::rax] == SYS_vfork) return {};
     if (cpu[Gpr::rax] == SYS_clone)
         return {(cpu[Gpr::rdi] & CLONE_CHILD_CLEARTID) != 0 ? cpu[Gpr::r10] : 0};
     const auto arguments = read_value<clone_args>(memory, {cpu[Gpr::rdi]});
@@ -36,12 +41,13 @@ GuestAddress cleared_at_end_of_new(const CpuState& cpu, MemoryReader& memory) {
 
 }  // namespace
 
-ForwardedThread::ForwardedThread(Target& target, StoppedThread& thread, BreakpointKind breakpoints,
-                                 OneProcessor& processor)
+ForwardedThread::ForwardedThread(Target& target, StoppedThread& thread, GuestAddress cleared_at_end,
+                                 BreakpointKind breakpoints, OneProcessor& processor)
     : target_(target),
       thread_(thread),
       native_(target, thread_, breakpoints),
-      processor_(processor) {}
+      processor_(processor),
+      cleared_at_end_(cleared_at_end) {}
 
 ForwardedThread::ForwardedThread(Target& target, const Own& own, BreakpointKind breakpoints,
                                  OneProcessor& processor)
@@ -79,19 +85,32 @@ Result<std::optional<Passage>> ForwardedThread::make_call(const CallRequest& req
     // A child begins with the process's own extended state.
     TRY(enter_call(request.cpu, request.is_current != 0));
     // The program asks for its own processors, or bears what inherits them.
-    if (concerns_affinity(number_)) processor_.remove(tid());
+    if (is_one_of(number_, affinity_calls)) processor_.remove(tid());
+    const bool bears = is_one_of(number_, bearing_calls);
     const NativeRun::CallManner manner{.names_writes = false,
                                        .handlers_first = false,
                                        .follows_threads = true,
-                                       .restarts_outside = has_others};
-    if (request.may_wait == 0) {
+                                       .follows_children = target_.forks() == Forks::follow,
+                                       .restarts_outside = has_others || bears};
+    if (!has_others && !bears) {
         TRY_ASSIGN(auto passage, native_.pass_syscall(manner));
         finish_call();
         return std::optional(std::move(passage));
     }
     TRY(native_.enter_syscall(manner));
-    TRY_ASSIGN(const bool there, native_.goes_to_exit());
+    // Only others of the same worker gain from knowing at once whether the thread sleeps.
+    if (request.may_wait == 0) sched_yield();
+    TRY_ASSIGN(const bool there,
+               request.may_wait == 0 ? native_.has_come_to_exit() : native_.goes_to_exit());
     return passage_of(there);
+}
+
+std::vector<ForwardedThread::Child> ForwardedThread::take_children() {
+    std::vector<Child> children;
+    ProcessMemory memory(tid());
+    for (const auto& [pid, by_vfork] : native_.take_children())
+        children.push_back({pid, by_vfork, cleared_at_end_of_new(state_, memory)});
+    return children;
 }
 
 Result<std::optional<Passage>> ForwardedThread::passed_call() {
@@ -113,7 +132,7 @@ Result<std::optional<Passage>> ForwardedThread::passage_of(bool is_at_exit) {
 // To be called when a call was made.
 void ForwardedThread::finish_call() {
     place_ = State::runs;
-    if (concerns_affinity(number_)) processor_.add(tid());
+    if (is_one_of(number_, affinity_calls)) processor_.add(tid());
     if (number_ == SYS_set_tid_address) cleared_at_end_ = {state_[Gpr::rdi]};
 }
 
@@ -153,7 +172,7 @@ CallAnswer ForwardedThread::end_of_killed() const {
 
 CpuState ForwardedThread::state_without_emulation() const {
     auto cpu = state_;
-    if (place_ == State::waits) cpu.rip = cpu.rip - syscall_bytes;
+    if (place_ == State::waits || place_ == State::calls) cpu.rip = cpu.rip - syscall_bytes;
     return cpu;
 }
 
@@ -174,7 +193,7 @@ Result<bool> ForwardedThread::has_signal() const {
 
 // A call that the thread waits in ends by the signal, or begins again behind its handler.
 Result<Passage> ForwardedThread::deliver_signals() {
-    TRY(thread_.set_cpu_state(state_));
+    TRY(thread_.set_cpu_state(place_ == State::waits ? state_ : state_without_emulation()));
     if (place_ == State::waits) {
         TRY_ASSIGN(auto registers, thread_.registers());
         registers.orig_rax = registers.rax;
@@ -189,6 +208,24 @@ Result<Passage> ForwardedThread::deliver_signals() {
     native_.enter_handlers_with(nullptr);
     if (passage.jumped) TRY(read_state());
     return passage;
+}
+
+Result<bool> ForwardedThread::pause() {
+    if (thread_.status().kind() != WaitStatus::Kind::group_stop) return false;
+    TRY(thread_.resume());
+    return true;
+}
+
+// The kernel reports the end of the stop, and sometimes another one in between.
+Result<bool> ForwardedThread::has_continued() {
+    TRY_ASSIGN(const bool stopped, thread_.has_stopped());
+    if (!stopped) return false;
+    TRY_ASSIGN(const bool again, pause());
+    return !again;
+}
+
+Result<void> ForwardedThread::end_pause() {
+    return thread_.halt();
 }
 
 Result<void> ForwardedThread::release() {

@@ -24,10 +24,10 @@ inline constexpr std::uint64_t syscall_bytes = 2;  // of the instruction
 
 class ForwardedThread {
   public:
-    // The program's first thread; `thread` must outlive the object, here and for take_born(). All
-    // functions may return ErrorCode::gone: the process has ended.
-    ForwardedThread(Target& target, StoppedThread& thread, BreakpointKind breakpoints,
-                    OneProcessor& processor);
+    // The program's first thread; `thread` must outlive the object, here and for take_born().
+    // `cleared_at_end`: see Child. All functions may return ErrorCode::gone: the process has ended.
+    ForwardedThread(Target& target, StoppedThread& thread, GuestAddress cleared_at_end,
+                    BreakpointKind breakpoints, OneProcessor& processor);
     // The thread that another one has just started by `call`, when it has stopped.
     static Result<std::unique_ptr<ForwardedThread>> take_born(Target& target, pid_t tid,
                                                               const CpuState& call,
@@ -52,7 +52,15 @@ class ForwardedThread {
     bool is_in_call() const { return place_ == GuestThreads::State::in_call; }
 
     // Has the thread make the call. Returns how it was passed, or nothing if it is under way.
+    // `has_others`: other threads or processes are led as well, which the call may wait for.
     Result<std::optional<Passage>> make_call(const CallRequest& request, bool has_others);
+    // A process that the thread's last call has borne, see NativeRun::take_children().
+    struct Child {
+        pid_t pid;
+        bool by_vfork;
+        GuestAddress cleared_at_end;  // the word that the kernel clears when its thread ends, or 0
+    };
+    std::vector<Child> take_children();
     // How the call under way was passed; nothing if it still is.
     Result<std::optional<Passage>> passed_call();
     // Leads the thread to the entry of the system call behind whose instruction `cpu` is.
@@ -70,6 +78,12 @@ class ForwardedThread {
     Result<Passage> deliver_signals();
     // Whether a signal waits for it that can be delivered now.
     Result<bool> has_signal() const;
+    // If the thread, which has come to a passage, stands in a stop of the whole process, as by
+    // SIGSTOP, leaves it there: nothing else may then be called before has_continued() is true.
+    Result<bool> pause();
+    Result<bool> has_continued();
+    // Ends the pause, in order to let go of the thread: the process stays stopped.
+    Result<void> end_pause();
     // Lets go of a thread that has its state, also one whose call is under way.
     Result<void> release();
     // Ends the tracing of a thread that was released. Not for the first one.

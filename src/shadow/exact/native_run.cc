@@ -29,8 +29,14 @@ constexpr std::uint64_t vdso_stack_bytes = 4096;
 // How much a vDSO function writes at each pointer that it is given: struct timespec or less.
 constexpr std::uint64_t vdso_result_bytes = 16;
 
+constexpr std::array birth_events = {PTRACE_EVENT_CLONE, PTRACE_EVENT_FORK, PTRACE_EVENT_VFORK};
+
 // How often to look whether a thread that is busy in the kernel has gone to sleep.
 constexpr std::chrono::microseconds look_at_busy_thread{50};
+
+bool is_birth(const WaitStatus& status) {
+    return std::ranges::any_of(birth_events, [&](int event) { return status.is_event(event); });
+}
 
 // Whether a call is about to begin again.
 bool is_restart(const user_regs_struct& registers) {
@@ -284,6 +290,11 @@ Result<void> NativeRun::take_birth() {
         passage.born = born;
         return {};
     }
+    if (!is_thread && entered_.manner.follows_children) {
+        entered_.waits_for_child = thread_.status().is_event(PTRACE_EVENT_VFORK);
+        children_.push_back({born, entered_.waits_for_child});
+        return {};
+    }
     if (is_thread) passage.blocked = "it started a second thread";
     // In the hub the target finds the thread and can let it go.
     const auto status = target_.hub().wait_for(born);
@@ -343,6 +354,7 @@ Result<void> NativeRun::enter_call_again(Passage& passage) {
     for (int syscall_stops = 0; syscall_stops < 2;) {
         TRY_ASSIGN(const auto status, advance(Advance::to_syscall));
         if (status.kind() == Kind::syscall_stop) ++syscall_stops;
+        if (is_birth(status)) TRY(take_birth());
         if (status.kind() != Kind::signal_stop) continue;
         TRY(deliver_one(passage));
         TRY_ASSIGN(const auto now, thread_.registers());
@@ -388,9 +400,10 @@ Result<bool> NativeRun::take_stop_in_call() {
     auto& passage = entered_.passage;
     if (status.kind() == Kind::syscall_stop) return true;
     if (status.is_event(PTRACE_EVENT_EXEC)) passage.executed = true;
-    if (status.is_event(PTRACE_EVENT_CLONE)) TRY(take_birth());
+    if (is_birth(status)) TRY(take_birth());
     if (status.kind() == Kind::signal_stop) TRY(deliver_one(passage));
-    TRY(thread_.set_off(Advance::to_syscall));
+    // A stopped process stays so.
+    TRY(thread_.resume(0, Advance::to_syscall));
     return false;
 }
 
@@ -402,9 +415,11 @@ Result<bool> NativeRun::goes_to_exit() {
         while (!stopped) {
             const auto state = read_thread_state(target_.pid(), thread_.tid()).value_or('X');
             if (state == 'Z') return Error{ErrorCode::gone, ESRCH, "the thread has ended"};
-            TRY_ASSIGN(stopped, thread_.has_stopped(state == 'S' ? std::chrono::microseconds{}
-                                                                 : look_at_busy_thread));
-            if (!stopped && state == 'S') return false;
+            const bool is_stopped = state == 'T' || state == 't';
+            const bool sleeps = state == 'S' || is_stopped || entered_.waits_for_child;
+            TRY_ASSIGN(stopped, thread_.has_stopped(sleeps ? std::chrono::microseconds{}
+                                                           : look_at_busy_thread));
+            if (!stopped && sleeps) return false;
         }
         TRY_ASSIGN(const bool there, take_stop_in_call());
         if (there) return true;
@@ -419,7 +434,7 @@ Result<bool> NativeRun::has_come_to_exit() {
 }
 
 Result<Passage> NativeRun::leave_syscall_behind() {
-    auto& [manner, call, behind_call, needed, passage] = entered_;
+    auto& [manner, call, behind_call, needed, passage, waits_for_child] = entered_;
     if (!passage.blocked.empty()) return std::move(passage);
     // The thread now has the state of the frame, or of a new program.
     if (call.number == SYS_rt_sigreturn || passage.executed) true_state_ = nullptr;

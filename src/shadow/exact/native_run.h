@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -65,8 +66,9 @@ class NativeRun {
         // If signals are held, the thread is led to their handlers instead, after which it enters
         // the call again. Otherwise they come while it is in the call.
         bool handlers_first = true;
-        // A second thread can be followed.
+        // A second thread can be followed, and a child: take_children() names it.
         bool follows_threads = false;
+        bool follows_children = false;
         // An interrupted call that begins again is left to the caller, who makes it anew: the
         // thread then stands before it, and has `jumped`.
         bool restarts_outside = false;
@@ -75,11 +77,22 @@ class NativeRun {
     Result<Passage> pass_syscall(const CallManner& manner);
     // The same in parts, for a thread that may sleep in the call while others go on. No signals may
     // be held if handlers come first. Whether the thread has come to the call's exit:
-    // goes_to_exit() waits as long as the thread is awake, and has_come_to_exit() not at all.
+    // goes_to_exit() waits as long as the thread is awake and does not wait for a vfork's child,
+    // and has_come_to_exit() not at all.
     Result<void> enter_syscall(const CallManner& manner);
     Result<bool> goes_to_exit();
     Result<bool> has_come_to_exit();
     Result<Passage> leave_syscall_behind();
+    // The children that are traced since the last call, each of which stops before its first
+    // instruction. One that was born by vfork may have to end, or to execute a program, before its
+    // parent comes to the call's exit.
+    struct Child {
+        pid_t pid;
+        bool by_vfork;
+    };
+    std::vector<Child> take_children() { return std::exchange(children_, {}); }
+    // Whether the thread waits in a call for a child that vfork has borne.
+    bool waits_for_child() const { return entered_.waits_for_child; }
     // Leads the thread from the entry of a vDSO function past its return.
     Result<Passage> pass_vdso_call();
     // Leads the thread past the instruction that it stands before. `registers_only`: it writes no
@@ -159,6 +172,7 @@ class NativeRun {
     bool has_processor_timer_ = false;
     bool awaits_processor_time_ = false;
     std::vector<pid_t> memory_sharers_;
+    std::vector<Child> children_;
     const CpuState* true_state_ = nullptr;
     // The system call that the thread is in.
     struct Entered {
@@ -167,6 +181,7 @@ class NativeRun {
         std::uint64_t behind_call = 0;                   // the address behind its instruction
         std::optional<std::vector<MemoryBytes>> needed;  // needed_memory()
         Passage passage;
+        bool waits_for_child = false;  // by vfork
     };
     Entered entered_;
 };

@@ -1,6 +1,7 @@
 // Compares two register states, byte by byte where no byte may differ.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,12 @@
 #include "emu/worker/worker_protocol.h"
 
 namespace shadowprof {
+
+// An interval after which emulation and hardware did not agree.
+struct Divergence {
+    std::uint64_t interval = 0;
+    std::vector<std::string> differences;  // "rax: native 0x1, emulated 0x2", ...
+};
 
 // Returns one line for each register that differs. Not compared: the pointers to the last x87
 // instruction and its operand, which are host addresses in one of the states, and bits of the XSAVE

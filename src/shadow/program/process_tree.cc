@@ -13,9 +13,6 @@ namespace {
 
 constexpr unsigned max_idle_stops = 8;
 
-// A note names at most this many different programs.
-constexpr std::size_t max_unprivileged = 8;
-
 SampledProcess* any_of(const std::vector<SampledProcess*>& processes, std::mt19937_64& random) {
     if (processes.empty()) return nullptr;
     return processes[std::uniform_int_distribution<std::size_t>(0, processes.size() - 1)(random)];
@@ -79,12 +76,7 @@ void ProcessTree::note_exec(SampledProcess& process) {
     process.waiting_processor = {};
     process.idle_in_a_row = 0;
     log_.set_command(process.number, process.target->executed_command());
-    if (credentials_.may_trace_privileged || process.number == 0) return;
-    if (check_program(fmt::format("/proc/{}/exe", pid), credentials_)) return;
-    const auto program = read_exe_path(pid);
-    if (program && process.target->is_supported() &&
-        (unprivileged_.size() < max_unprivileged || unprivileged_.contains(*program)))
-        ++unprivileged_[*program];
+    if (process.number != 0) unprivileged_.note_exec(pid);
 }
 
 SampledProcess* ProcessTree::find(std::uint64_t number) {
@@ -189,11 +181,7 @@ void ProcessTree::fill(Profile& profile, Clock::time_point now) const {
             fmt::format("{} process{} of the program {} still running when it ended, and {} let go",
                         detached_, detached_ == 1 ? "" : "es", detached_ == 1 ? "was" : "were",
                         detached_ == 1 ? "was" : "were"));
-    for (const auto& [program, times] : unprivileged_)
-        profile.notes.push_back(
-            fmt::format("{} was executed {} times without its privileges, as it was traced: use "
-                        "--follow-forks=no, or run shadowprof as root",
-                        program, times));
+    unprivileged_.fill(profile.notes);
 }
 
 }  // namespace shadowprof

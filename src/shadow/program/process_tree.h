@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "ptrace/proc/program_check.h"
 #include "ptrace/replica/target_family.h"
 #include "shadow/budget/fault_watch.h"
 #include "shadow/budget/kind_choice.h"
@@ -29,6 +28,7 @@
 #include "shadow/program/process_log.h"
 #include "shadow/program/sample_pace.h"
 #include "shadow/program/unforked_watch.h"
+#include "shadow/program/unprivileged_programs.h"
 #include "shadow/program/vdso_watch.h"
 #include "shadow/program/waiting_processor.h"
 #include "shadow/request/shadow_policy.h"
@@ -144,8 +144,7 @@ class ProcessTree {
     std::map<std::uint64_t, SampledProcess> processes_;
     std::uint64_t next_number_ = 1;  // the lowest number that the family has not shown yet
     ProcessLog log_;
-    const Credentials credentials_ = Credentials::of_this_process();
-    std::map<std::string, std::uint64_t> unprivileged_;  // by program
+    UnprivilegedPrograms unprivileged_;
     SyscallWatcher* watcher_ = nullptr;
     std::uint64_t detached_ = 0;  // how many were let go because the run ended
     SamplePace sample_pace_;

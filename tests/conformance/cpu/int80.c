@@ -1,5 +1,5 @@
 // System calls by int 0x80 have the numbers and the registers of 32-bit programs.
-// known-fault: exact,verify: what int 0x80 calls is not followed
+// known-fault: exact,family,verify: what int 0x80 calls is not followed
 #include <setjmp.h>
 #include <signal.h>
 

@@ -1,5 +1,5 @@
 // A segment of the local descriptor table can be loaded into GS and has its own base.
-// known-fault: exact,verify: a segment of a local table has no base in the emulator
+// known-fault: exact,family,verify: a segment of a local table has no base in the emulator
 // flags: -no-pie
 #include <asm/ldt.h>
 #include <sys/syscall.h>

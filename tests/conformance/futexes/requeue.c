@@ -1,5 +1,5 @@
 // FUTEX_CMP_REQUEUE moves waiters to another word, unless the value has changed.
-// known-fault: sampled,bursts,exact,verify,attached: a requeued waiter is stopped and goes back
+// known-fault: sampled,bursts,exact,family,verify,attached: a waiter is stopped and goes back
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>

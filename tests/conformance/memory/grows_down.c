@@ -1,5 +1,5 @@
 // A MAP_GROWSDOWN mapping grows when the page below it is touched.
-// known-fault: exact,verify: a mapping other than the stack that grows is not seen to
+// known-fault: exact,family,verify: a mapping other than the stack that grows is not seen to
 #include <sys/mman.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
 // mincore distinguishes touched pages of anonymous memory from untouched ones.
-// known-fault: exact,verify: pages are made resident by being read
+// known-fault: exact,family,verify: pages are made resident by being read
 #include <sys/mman.h>
 
 #include "check.h"

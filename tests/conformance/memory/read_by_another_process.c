@@ -1,4 +1,5 @@
 // process_vm_readv and process_vm_writev reach a child's memory, up to what is not mapped.
+// leave-out: family: what a followed process has written is in its emulator
 #include <sys/mman.h>
 #include <sys/uio.h>
 

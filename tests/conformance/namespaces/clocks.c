@@ -1,4 +1,5 @@
 // In a time namespace the monotonic clock is shifted for children, and for nobody else.
+// leave-out: family: clocks are those of the emulator's namespace
 #include <sys/syscall.h>
 #include <time.h>
 

@@ -1,4 +1,5 @@
 // From within its namespace an init gets only signals that it handles; from outside also others.
+// leave-out: family: a traced init gets signals from within its namespace
 #include "enter.h"
 
 static volatile sig_atomic_t handled;

@@ -1,6 +1,6 @@
 // A seized child runs until it is interrupted, and is unchanged when it is detached.
 // diverges: children write to memory that it shares with them
-// leave-out: sampled,bursts: processes that are followed cannot be traced by others
+// leave-out: sampled,bursts,family: processes that are followed cannot be traced by others
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>

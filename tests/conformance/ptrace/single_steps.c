@@ -1,5 +1,5 @@
 // Single steps of a traced child execute one instruction each.
-// leave-out: sampled,bursts: processes that are followed cannot be traced by others
+// leave-out: sampled,bursts,family: processes that are followed cannot be traced by others
 #include <sys/ptrace.h>
 #include <sys/user.h>
 

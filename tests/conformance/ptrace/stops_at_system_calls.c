@@ -1,5 +1,5 @@
 // A tracer gets two stops for each system call of a traced child, and can change the result.
-// leave-out: sampled,bursts: processes that are followed cannot be traced by others
+// leave-out: sampled,bursts,family: processes that are followed cannot be traced by others
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>

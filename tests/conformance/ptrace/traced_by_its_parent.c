@@ -1,5 +1,5 @@
 // A child that asks to be traced stops at each signal and at exec, and its parent passes them on.
-// leave-out: sampled,bursts: processes that are followed cannot be traced by others
+// leave-out: sampled,bursts,family: processes that are followed cannot be traced by others
 #include <sys/ptrace.h>
 
 #include "child.h"

@@ -1,5 +1,5 @@
 // A nanosleep during which ignored signals come leaves `rem` as it was.
-// known-fault: sampled,bursts,exact,verify,attached: the kernel writes the rest for traced threads
+// known-fault: sampled,bursts,exact,family,verify,attached: the kernel writes the rest if traced
 #include <time.h>
 
 #include "ignored.h"

@@ -1,5 +1,5 @@
 // With syscall user dispatch each call raises SIGSYS while the selector blocks.
-// known-fault: sampled,exact,verify,attached: an injected call is dispatched to the program
+// known-fault: sampled,exact,family,verify,attached: an injected call is dispatched to the program
 #include <ucontext.h>
 
 #include "filter.h"

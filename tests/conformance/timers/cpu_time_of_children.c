@@ -1,5 +1,6 @@
 // Processor time of children is added to the times of the process that waits for them, then only.
 // known-fault: attached: the process of which the fork server is born was a child
+// leave-out: family: the processor time of children is that of their emulators
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>

@@ -4,7 +4,7 @@
 #include "decoder/instruction.h"
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/process_memory.h"
-#include "shadow/exact/interval_run.h"
+#include "shadow/verify/interval_run.h"
 
 namespace shadowprof {
 namespace {

@@ -1,4 +1,4 @@
-#include "shadow/exact/verify_run.h"
+#include "shadow/verify/verify_run.h"
 
 #include <algorithm>
 #include <atomic>

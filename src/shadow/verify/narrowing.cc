@@ -1,4 +1,4 @@
-#include "shadow/exact/narrowing.h"
+#include "shadow/verify/narrowing.h"
 
 #include <algorithm>
 #include <csignal>

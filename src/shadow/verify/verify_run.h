@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "shadow/exact/interval_run.h"
+#include "shadow/verify/interval_run.h"
 
 namespace shadowprof {
 

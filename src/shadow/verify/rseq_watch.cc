@@ -1,4 +1,4 @@
-#include "shadow/exact/rseq_watch.h"
+#include "shadow/verify/rseq_watch.h"
 
 #include <algorithm>
 #include <span>

@@ -1,7 +1,7 @@
 // What is compared at the end of an interval.
 #include "ptrace/thread/process_memory.h"
-#include "shadow/exact/interval_run.h"
 #include "shadow/exact/state_comparison.h"
+#include "shadow/verify/interval_run.h"
 
 namespace shadowprof {
 

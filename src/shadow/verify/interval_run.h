@@ -21,17 +21,12 @@
 #include "ptrace/unwind/unwind.h"
 #include "shadow/emulation/owned_worker.h"
 #include "shadow/emulation/trace_consumer.h"
-#include "shadow/exact/narrowing.h"
 #include "shadow/exact/native_run.h"
-#include "shadow/exact/rseq_watch.h"
+#include "shadow/exact/state_comparison.h"
+#include "shadow/verify/narrowing.h"
+#include "shadow/verify/rseq_watch.h"
 
 namespace shadowprof {
-
-// An interval after which emulation and hardware did not agree.
-struct Divergence {
-    std::uint64_t interval = 0;
-    std::vector<std::string> differences;  // "rax: native 0x1, emulated 0x2", ...
-};
 
 // When a divergence is narrowed down to an instruction. That needs a replica for each interval,
 // which may cost as much as the rest.

@@ -10,7 +10,7 @@
 #include "ptrace/thread/process_memory.h"
 #include "ptrace/thread/thread_registers.h"
 #include "shadow/exact/exact_limits.h"
-#include "shadow/exact/interval_run.h"
+#include "shadow/verify/interval_run.h"
 
 namespace shadowprof {
 namespace {

@@ -1,11 +1,11 @@
-#include "shadow/exact/interval_run.h"
+#include "shadow/verify/interval_run.h"
 
 #include <algorithm>
 #include <array>
 
 #include "ptrace/thread/thread_registers.h"
 #include "shadow/exact/exact_limits.h"
-#include "shadow/exact/narrowing.h"
+#include "shadow/verify/narrowing.h"
 
 namespace shadowprof {
 namespace {

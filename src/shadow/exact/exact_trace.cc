@@ -1,0 +1,75 @@
+#include "shadow/exact/exact_trace.h"
+
+#include <time.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "profile/statistics/random.h"
+
+namespace shadowprof {
+
+ExactTrace::ExactTrace(SampleCollector& collector, ModuleTable& modules,
+                       const std::optional<BurstOptions>& bursts, std::uint64_t seed)
+    : collector_(collector),
+      modules_(modules),
+      bursts_(bursts ? std::optional(bursts->plan) : std::nullopt),
+      seed_(seed) {
+    begin_process({});
+}
+
+void ExactTrace::begin_process(std::optional<CodeView> view) {
+    view_ = std::move(view);
+    resolver_.emplace(map_, modules_, view_ ? &*view_ : nullptr);
+}
+
+void ExactTrace::restart(pid_t id, std::vector<GuestAddress> stack) {
+    end_part();
+    ids_ = {id};
+    collector_.begin({.resolver = *resolver_,
+                      .stack = stack,
+                      .bursts = bursts_ ? &*bursts_ : nullptr,
+                      .seed = mix64(seed_ + counts_.parts)});
+    ++counts_.parts;
+    open_ = true;
+}
+
+void ExactTrace::begin_thread(GuestThreads::Index index, pid_t id,
+                              std::vector<GuestAddress> stack) {
+    if (index >= ids_.size()) ids_.resize(index + 1);
+    ids_[index] = id;
+    if (open_) collector_.begin_thread(index, stack);
+}
+
+void ExactTrace::use(GuestThreads::Index thread, std::span<const std::uint64_t> words,
+                     const BlockTable& table) {
+    if (!open_) return;
+    const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    const auto batch = collector_.add(thread, words, table);
+    instructions_ += batch.instructions;
+    if (thread < ids_.size()) counts_.by_thread[ids_[thread]] += batch.instructions;
+    counts_.is_damaged |= batch.damaged;
+    counts_.cpu_ns += static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
+}
+
+void ExactTrace::use(const ProbeRecord& record) {
+    if (open_) collector_.add_probed(record);
+}
+
+void ExactTrace::new_emulator() {
+    end_part();
+    collector_.new_emulator();
+}
+
+void ExactTrace::end_part() {
+    if (open_) collector_.end();
+    open_ = false;
+}
+
+ExactTrace::Counts ExactTrace::end() {
+    end_part();
+    counts_.instructions = instructions_.exchange(0);
+    return std::exchange(counts_, {});
+}
+
+}  // namespace shadowprof

@@ -1,0 +1,33 @@
+// An emulator's process with what uses up its trace. It may follow several processes, one after the
+// other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "base/result.h"
+#include "shadow/emulation/owned_worker.h"
+#include "shadow/emulation/trace_consumer.h"
+#include "shadow/exact/exact_trace.h"
+#include "shadow/request/probe_request.h"
+
+namespace shadowprof {
+
+struct ExactWorker {
+    // `collector`, `modules` and `request` must outlive it; `request` is null without probes.
+    ExactWorker(OwnedWorker started, SampleCollector& collector, ModuleTable& modules,
+                const ProbeRequest* request, const std::optional<BurstOptions>& bursts,
+                std::uint64_t seed)
+        : process(std::move(started)),
+          trace(collector, modules, bursts, seed),
+          probes(request, modules),
+          consumer(trace) {}
+
+    OwnedWorker process;
+    ExactTrace trace;
+    WorkerProbes probes;
+    TraceConsumer consumer;
+};
+
+}  // namespace shadowprof
