@@ -121,6 +121,8 @@ WRONG = [
     (("system_calls", 0, "callers"), 4),
     (("system_calls", 0, "at"), "main"),
     (("system_calls", 0, "count"), -1),
+    (("system_calls", 1, "bytes"), -1),
+    (("system_calls", 1, "failed"), "some"),
     (("branches", 0, "kind"), "jump"),
     (("branches", 0, "mispredictions"), -1),
     (("branch_model", "conditional", 0, "history_bits"), "5"),

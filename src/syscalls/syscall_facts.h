@@ -128,6 +128,18 @@ struct StopUse {
     std::int16_t timeout_result = 0;
 };
 
+// What the call returns when it succeeds.
+enum class SyscallResult : std::uint8_t {
+    other,
+    descriptor,
+    bytes,  // how many bytes it has transferred
+};
+
+constexpr std::string_view name(SyscallResult result) {
+    constexpr std::string_view names[] = {"other", "descriptor", "bytes"};
+    return names[static_cast<std::size_t>(result)];
+}
+
 struct SyscallFacts {
     std::uint16_t number;
     std::string_view name;  // as in <asm/unistd_64.h>, without __NR_
@@ -136,7 +148,7 @@ struct SyscallFacts {
     MemoryUse memory;
     RecordedUse recorded;
     StopUse stop;
-    bool makes_descriptor;  // whether the call returns a descriptor
+    SyscallResult result;
 };
 
 }  // namespace shadowprof

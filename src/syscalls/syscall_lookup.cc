@@ -46,7 +46,7 @@ consteval auto facts_of_rows() {
     for (std::size_t i = 0; i < facts.size(); ++i) {
         const SyscallRow& row = rows[i];
         facts[i] = {row.number, row.name,     row.syscall_class, row.remark,
-                    row.memory, row.recorded, row.stop,          row.makes_descriptor};
+                    row.memory, row.recorded, row.stop,          row.result};
     }
     return facts;
 }

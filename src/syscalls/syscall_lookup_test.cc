@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -46,6 +47,28 @@ TEST_CASE("a row is found under its own number only") {
     for (const SyscallFacts& row : syscall_facts()) CHECK(find_syscall_facts(row.number) == &row);
     for (std::uint64_t number : {337ul, 423ul, 470ul, 512ul, 0x40000000ul, ~0ul})
         CHECK(find_syscall_facts(number) == nullptr);
+}
+
+TEST_CASE("calls that transfer data return bytes, and those that return other counts do not") {
+    const auto returns = [](std::string_view name) {
+        const auto found = std::ranges::find(syscall_facts(), name, &SyscallFacts::name);
+        REQUIRE(found != syscall_facts().end());
+        return found->result;
+    };
+    for (const auto* name :
+         {"read",     "write",      "pread64",   "pwrite64",        "readv",    "writev",
+          "preadv",   "pwritev",    "preadv2",   "pwritev2",        "recvfrom", "sendto",
+          "recvmsg",  "sendmsg",    "sendfile",  "copy_file_range", "splice",   "tee",
+          "vmsplice", "getdents64", "getrandom", "readlink",        "getcwd"}) {
+        CAPTURE(name);
+        CHECK(returns(name) == SyscallResult::bytes);
+    }
+    // Messages, descriptors, an address, an offset, a process.
+    for (const auto* name : {"sendmmsg", "recvmmsg", "poll", "mmap", "lseek", "clone", "futex"}) {
+        CAPTURE(name);
+        CHECK(returns(name) == SyscallResult::other);
+    }
+    CHECK(returns("accept4") == SyscallResult::descriptor);
 }
 
 }  // namespace shadowprof::syscall_lookup_test

@@ -37,7 +37,7 @@ struct SyscallRow {
     MemoryUse memory = {};
     RecordedUse recorded = {};
     StopUse stop = {};
-    bool makes_descriptor = false;
+    SyscallResult result = SyscallResult::other;
 };
 
 // Names for the cells of the table.
@@ -172,7 +172,9 @@ constexpr StopUse eintr_after(StopUse::Unit unit, std::uint8_t timeout, std::int
 inline constexpr auto milliseconds = StopUse::Unit::milliseconds;
 inline constexpr auto timespec_pointer = StopUse::Unit::timespec;
 
-inline constexpr bool makes_descriptor = true;
+// Results.
+inline constexpr auto a_descriptor = SyscallResult::descriptor;
+inline constexpr auto transferred_bytes = SyscallResult::bytes;
 
 }  // namespace syscall_words
 

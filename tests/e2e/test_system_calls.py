@@ -85,6 +85,73 @@ class SystemCalls(TestCase):
         self.assertEqual(made["getppid"], calls)
         self.assertGreaterEqual(made["rt_sigreturn"], int(done.stdout))
 
+    def transfers(self, mode, *options):
+        """Returns what `transfers` knows of its system calls, the same of the profile, and how often
+        its handler ran. Each is {name: (calls, failed ones, bytes)}."""
+        done, profile = self.profile(victim("transfers"), mode, options=("--mode=exact", *options, *OPTIONS),
+                                     module=victim("transfers"))
+        self.assertEqual(done.code, 0, done.stderr)
+        handled, *lines = done.stdout.decode().splitlines()
+        known = {name: tuple(map(int, numbers)) for name, *numbers in map(str.split, lines)}
+        found = collections.defaultdict(lambda: (0, 0, 0))
+        for each in profile["system_calls"]:
+            if profile.name(each["at"]) == "transfers_system_call":
+                more = each["count"], each["failed"], each.get("bytes", 0)
+                found[each["call"]] = tuple(map(sum, zip(found[each["call"]], more)))
+        # Its result is not a number of bytes.
+        if "getppid" in known:
+            known["getppid"] = (*known["getppid"][:2], 0)
+        return known, dict(found), int(handled.split()[1])
+
+    def test_bytes_and_failures_are_those_that_the_program_sees(self):
+        for check in ("0", "100%"):
+            with self.subTest(check=check):
+                known, found, _ = self.transfers("files", f"--check={check}")
+                self.assertEqual(found, known)
+                self.assertEqual(found["read"][1:], (7, 104950))
+                self.assertEqual(found["splice"], (1, 0, 1234))
+
+    def test_bytes_of_calls_that_end_while_other_threads_go_on(self):
+        known, found, _ = self.transfers("threads")
+        self.assertEqual(found, known)
+        self.assertEqual(found["read"][2], 4000)
+
+    def test_calls_that_begin_again_are_counted_once(self):
+        for mode, check in (("restarts", "0"), ("restarts", "100%"), ("thread-restarts", "0")):
+            with self.subTest(mode=mode, check=check):
+                known, found, handled = self.transfers(mode, f"--check={check}")
+                self.assertGreater(handled, 10)
+                self.assertEqual(found, known)
+
+    def test_interrupted_calls_fail(self):
+        for check in ("0", "100%"):
+            with self.subTest(check=check):
+                known, found, handled = self.transfers("interrupted", f"--check={check}")
+                self.assertGreater(handled, 10)
+                self.assertGreater(known["read"][1], handled)
+                self.assertEqual(found, known)
+
+    def test_diff_limits_bytes(self):
+        paths = []
+        for n in (9, 1000):
+            self.seen(n, ("--mode=exact",))
+            paths.append(self.folder / f"{n}.json")
+            self.profile_path.rename(paths[-1])
+        limit = lambda text: self.shadowprof("diff", f"--fail-if={text}", *paths)
+        # The program writes its argument.
+        self.assertEqual(limit("syscalls.write.bytes>+2").code, 3)
+        self.assertEqual(limit("syscalls.write.bytes>+3").code, 0)
+        self.assertEqual(limit("syscalls.write>+0").code, 0)
+        refused = limit("syscalls.openat.bytes>+0")
+        self.assertIn("there is no such count", refused.stderr)
+
+    def test_samples_do_not_know_what_calls_return(self):
+        _, profile = self.seen(200_000, ("--mode=shadow", "--budget=20%"),
+                               lambda profile: len(profile["system_calls"]) > 0)
+        for each in profile["system_calls"]:
+            self.assertNotIn("failed", each)
+            self.assertNotIn("bytes", each)
+
     def test_they_are_told_of_only_if_asked_for(self):
         done, profile = self.profile(victim("system_calls"), "1000", options=("--mode=exact", "--profiles=edge"))
         self.assertEqual(done.code, 0, done.stderr)
@@ -104,7 +171,7 @@ class SystemCalls(TestCase):
         begin = text.index(mark) + len(mark)
         tables = json.loads(text[begin:text.index("</script>", begin)])["tables"]
         self.assertEqual([table["word"] for table in tables], ["syscall"])
-        self.assertEqual([column["name"] for column in tables[0]["columns"]], ["call", "at", "callers", "count"])
+        self.assertEqual([column["name"] for column in tables[0]["columns"]], ["call", "at", "count", "failed", "bytes", "callers"])
         self.assertIn([100, "getuid"], [row[:2] for row in tables[0]["rows"]])
 
     def test_merged_profiles_add_up(self):

@@ -23,6 +23,7 @@ std::string as_json() {
                         {"name", row.name},
                         {"class", name(row.syscall_class)},
                         {"emulated", row.syscall_class != SyscallClass::unsafe},
+                        {"returns", name(row.result)},
                         {"remark", row.remark}});
     return rows.dump(1) + "\n";
 }

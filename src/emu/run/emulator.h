@@ -10,7 +10,9 @@
 #include <csignal>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "base/cpu_state.h"
 #include "base/result.h"
@@ -144,6 +146,13 @@ class Emulator {
         bool code_write = false;
     };
 
+    // A call whose result was not noted yet.
+    struct CallInProgress {
+        GuestAddress pc;
+        std::uint32_t number;
+        std::optional<std::uint64_t> result = {};  // if the call has returned
+    };
+
     Emulator(BlockTables& tables, std::unique_ptr<Emulator*> self,
              std::unique_ptr<CodeCache> cache);
     // `self` is the address of an Emulator*, which is set as long as that emulator exists.
@@ -172,6 +181,9 @@ class Emulator {
     const AwaitedState* awaited_ = nullptr;
     FaultInfo fault_;
     TraceBuffer buffer_;
+    // By thread. Runs with RunLimits::notes_call_results may end between a call's return and the
+    // thread's next turn.
+    std::vector<std::optional<CallInProgress>> calls_in_progress_;
 };
 
 }  // namespace shadowprof

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/xsave_layout.h"
 
@@ -16,6 +17,8 @@ constexpr std::size_t signal_stack_bytes = std::size_t{256} << 10;
 
 // Bits of RFLAGS that a guest may set: status flags, DF, AC and ID.
 constexpr std::uint64_t guest_rflags = 0x240cd5;
+
+constexpr std::uint64_t syscall_bytes = 2;
 
 constexpr std::size_t mxcsr_offset = 24;
 constexpr std::uint32_t mxcsr_valid = 0xffff;
@@ -96,6 +99,7 @@ RunResult Emulator::Run::execute() {
                     .lead = limits_.first_leads ? first : all,
                     .mean_turn = limits_.mean_turn,
                     .lasting_threads = limits_.lasting_threads});
+    if (limits_.notes_call_results) find_calls_in_progress();
     {
         SignalScope signals(*e_.cache_);
         while (begin_turn()) {
@@ -106,6 +110,7 @@ RunResult Emulator::Run::execute() {
             end_turn();
         }
     }
+    if (limits_.notes_call_results) keep_call_results();
     result_.end = end_.value_or(threads_.end());
     result_.instructions = pacer_.instructions();
     result_.of_lead = threads_.of_lead();
@@ -120,7 +125,12 @@ bool Emulator::Run::begin_turn() {
     turn_over_ = false;
     pc_ = cpu().rip;
     load_state();
+    had_turn_.resize(threads_.size());
+    began_at_.reset();
+    if (!had_turn_[threads_.current()]) began_at_ = pc_;
+    had_turn_[threads_.current()] = true;
     if (!is_over()) new_buffer();
+    if (!is_over()) note_call_result();
     if (is_over()) return true;
     if (limits_.one_instruction)
         enter_entry(e_.translator_.one_instruction(pacer_.level(), pc_), pc_);
@@ -197,6 +207,7 @@ void Emulator::Run::submit_trace() {
     if (!start_) return;
     auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     const std::span<const std::uint64_t> words(cursor, start_);
+    if (!words.empty()) began_at_.reset();
     const auto before = pacer_.instructions();
     pacer_.account(words);
     if (threads_.counts_turns())
@@ -284,7 +295,7 @@ void Emulator::Run::on_syscall() {
     cpu()[Gpr::rcx] = pc_.value;
     cpu()[Gpr::r11] = cpu().rflags;
     ++result_.syscalls;
-    const bool has_room = note_system_call(e_.tables_[context_.exit_info].last);
+    const bool has_room = note_system_call(e_.tables_[context_.exit_info]);
     const auto elapsed = elapsed_ns();
     const bool goes_out = syscalls_.wants_trace(cpu());
     // The handler may compare how far threads have come.
@@ -296,6 +307,10 @@ void Emulator::Run::on_syscall() {
     if (was_alone && threads_.counts_turns()) e_.forget_history();
     load_state();
     pc_ = cpu().rip;
+    const bool has_returned = !reason || reason == SampleEnd::size || reason == SampleEnd::no_room;
+    // The call was not made, or the thread goes on elsewhere with its result.
+    if (!has_returned && limits_.notes_call_results)
+        e_.calls_in_progress_[threads_.current()].reset();
     if (reason) return end(*reason);
     if (!has_room || submits) {
         submit_trace();
@@ -303,6 +318,7 @@ void Emulator::Run::on_syscall() {
     }
     turn_over_ = threads_.is_turn_over();
     if (!is_over() && !start_) new_buffer();
+    if (!is_over()) note_call_result();
     if (!is_over()) enter_at(pc_);
 }
 
@@ -441,14 +457,69 @@ bool Emulator::Run::note_probed() {
 }
 
 // False if the sink has no room for more.
-bool Emulator::Run::note_system_call(GuestAddress pc) {
+bool Emulator::Run::note_system_call(const BlockInfo& block) {
     if (!limits_.notes_system_calls || pacer_.level() == TraceLevel::none) return true;
     const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
-    return sink_.note({.pc = pc,
-                       .value = static_cast<std::uint32_t>(cpu()[Gpr::rax]),
-                       .probe = system_call_note,
+    const auto number = static_cast<std::uint32_t>(cpu()[Gpr::rax]);
+    if (limits_.notes_call_results)
+        e_.calls_in_progress_[threads_.current()] = {.pc = block.last, .number = number};
+    return sink_.note({.pc = block.last,
+                       .value = number,
+                       .key = cpu()[Gpr::rsp],
+                       .probe = is_begun_again(block) ? repeated_call_note : system_call_note,
                        .thread = threads_.current()},
                       static_cast<std::size_t>(start_ - cursor));
+}
+
+// Whether the call, with which `block` ends, is the first that the thread executes.
+bool Emulator::Run::is_begun_again(const BlockInfo& block) const {
+    const auto* cursor = reinterpret_cast<const std::uint64_t*>(context_.trace_cursor);
+    return limits_.notes_call_results && began_at_ == block.last && block.start == block.last &&
+           start_ - cursor <= std::ptrdiff_t{1} + block.value_words;
+}
+
+// What an earlier run has left, and calls that are under way since then.
+void Emulator::Run::find_calls_in_progress() {
+    auto& calls = e_.calls_in_progress_;
+    calls.resize(threads_.size());
+    for (GuestThreads::Index i = 0; i < threads_.size(); ++i) {
+        const CpuState& cpu = threads_.cpu(i);
+        const auto state = threads_.state(i);
+        if (state != GuestThreads::State::runs && state != GuestThreads::State::stopped)
+            calls[i] = {.pc = cpu.rip - syscall_bytes,
+                        .number = static_cast<std::uint32_t>(cpu[Gpr::rax])};
+    }
+}
+
+// Keeps the results that were not noted: until the thread's next turn, it may get other registers.
+void Emulator::Run::keep_call_results() {
+    auto& calls = e_.calls_in_progress_;
+    calls.resize(threads_.size());
+    for (GuestThreads::Index i = 0; i < threads_.size(); ++i)
+        if (calls[i] && !calls[i]->result && threads_.state(i) == GuestThreads::State::runs &&
+            threads_.cpu(i).rip == calls[i]->pc + syscall_bytes)
+            calls[i]->result = threads_.cpu(i)[Gpr::rax];
+}
+
+// Notes what the current thread's call has returned, if the thread stands behind one or has left
+// it.
+void Emulator::Run::note_call_result() {
+    if (!limits_.notes_call_results) return;
+    e_.calls_in_progress_.resize(threads_.size());
+    if (pacer_.level() == TraceLevel::none) return;
+    const auto call = std::exchange(e_.calls_in_progress_[threads_.current()], {});
+    if (!call || (!call->result && cpu().rip != call->pc + syscall_bytes)) return;
+    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
+    const bool has_room = sink_.note({.pc = call->pc,
+                                      .value = call->number,
+                                      .key = call->result.value_or(cpu()[Gpr::rax]),
+                                      .probe = call_result_note,
+                                      .thread = threads_.current()},
+                                     static_cast<std::size_t>(start_ - cursor));
+    if (has_room) return;
+    submit_trace();
+    if (pacer_.finished()) return end(SampleEnd::size);
+    new_buffer();
 }
 
 // The instruction is instrumented again when the next buffer is used.

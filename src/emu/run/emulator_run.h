@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "emu/run/emulator.h"
 #include "emu/run/trace_pacer.h"
@@ -60,7 +61,11 @@ class Emulator::Run {
     void on_awaited();
     bool is_met(const AwaitedState& state);
     bool note_probed();
-    bool note_system_call(GuestAddress pc);
+    bool note_system_call(const BlockInfo& block);
+    bool is_begun_again(const BlockInfo& block) const;
+    void find_calls_in_progress();
+    void keep_call_results();
+    void note_call_result();
     void on_notes_full();
     void cut_last_record(const GuestPosition& position);
 
@@ -77,7 +82,10 @@ class Emulator::Run {
     GuestAddress pc_;                 // where the guest is when it is not in translated code
     std::uint64_t elapsed_ns_ = 0;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
-    std::uint32_t misses_ = 0;  // visits with agreeing telling registers but another state
+    // Where the current thread began, if it has executed nothing since it was given its registers.
+    std::optional<GuestAddress> began_at_;
+    std::vector<bool> had_turn_;  // by thread
+    std::uint32_t misses_ = 0;    // visits with agreeing telling registers but another state
     bool turn_over_ = false;
     double words_per_instruction_ = 0.1;  // of the trace, if turns are counted
     std::optional<SampleEnd> end_;        // for the current thread or for all

@@ -252,6 +252,65 @@ TEST_CASE("system calls are noted on request, behind the words of their block") 
     CHECK(untraced.sink.notes.empty());
 }
 
+TEST_CASE("results of system calls are noted on request, when they are known") {
+    const auto* function = reinterpret_cast<const void*>(test_syscall);
+    const auto behind = reinterpret_cast<std::uint64_t>(test_after_syscall);
+    for (const std::size_t room : {1u, 2u, 1u << 30}) {
+        CAPTURE(room);
+        TestGuest guest;
+        guest.limits.notes_system_calls = guest.limits.notes_call_results = true;
+        guest.sink.notes_room = room;
+        guest.syscalls.on_call = [](CpuState& cpu, GuestSpace&) {
+            cpu[Gpr::rax] = 4711;
+            return std::nullopt;
+        };
+        REQUIRE(TestGuest::returned(guest.call(function)));
+        REQUIRE(guest.sink.notes.size() == 2);
+        const auto& [call, words] = guest.sink.notes[0];
+        const auto& [result, result_words] = guest.sink.notes[1];
+        CHECK(call.probe == system_call_note);
+        CHECK(result ==
+              ProbeRecord{.pc = {behind - 2}, .value = 39, .key = 4711, .probe = call_result_note});
+        CHECK(result_words == words);
+        CHECK(result_words < guest.sink.recorded.size());
+    }
+}
+
+TEST_CASE("a result that comes at the end of a run is noted in the next one") {
+    const auto* function = reinterpret_cast<const void*>(test_syscall);
+    for (const auto end : {SampleEnd::size, SampleEnd::stopped}) {
+        TestGuest guest;
+        guest.limits.notes_system_calls = guest.limits.notes_call_results = true;
+        guest.syscalls.on_call = [&](CpuState& cpu, GuestSpace&) {
+            cpu[Gpr::rax] = 12;
+            return std::optional(end);
+        };
+        CHECK(guest.call(function).end == end);
+        CHECK(guest.sink.notes.size() == 1);
+        // As in a signal's handler.
+        guest.call(function);
+        REQUIRE(guest.sink.notes.size() == (end == SampleEnd::size ? 3 : 2));
+        const auto& next = guest.sink.notes[1].record;
+        // What ends the run by itself knows the result.
+        CHECK(next.probe == (end == SampleEnd::size ? call_result_note : system_call_note));
+        if (end == SampleEnd::size) CHECK(next.key == 12);
+    }
+}
+
+TEST_CASE("a call that a thread is given to begin with may be one that begins again") {
+    TestGuest guest;
+    guest.limits.notes_system_calls = guest.limits.notes_call_results = true;
+    const auto instruction = reinterpret_cast<std::uint64_t>(test_after_syscall) - 2;
+    guest.call(reinterpret_cast<const void*>(test_syscall));
+    REQUIRE(guest.sink.notes.size() == 1);
+    CHECK(guest.sink.notes[0].record.probe == system_call_note);
+    guest.cpu.rip = {instruction};
+    guest.go();
+    REQUIRE(guest.sink.notes.size() == 2);
+    CHECK(guest.sink.notes[1].record.probe == repeated_call_note);
+    CHECK(guest.sink.notes[1].record.key == guest.sink.notes[0].record.key);
+}
+
 TEST_CASE("code that rewrites itself runs as rewritten") {
     // mov byte [rip + 1], 42 ; mov eax, 1 (its immediate is what is written) ; ret
     static constexpr std::array<std::uint8_t, 13> code = {0xc6, 0x05, 0x01, 0, 0, 0,   42,

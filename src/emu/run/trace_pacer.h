@@ -51,6 +51,10 @@ struct RunLimits {
     bool defers_superblocks = false;
     // Each system call is noted in the trace (system_call_note).
     bool notes_system_calls = false;
+    // With notes_system_calls: so is what calls return (call_result_note), and which may be begun
+    // again (repeated_call_note). For handlers that have calls made by a kernel, and threads that
+    // outlive the run.
+    bool notes_call_results = false;
     // With Nondeterminism::single_stepped: nondeterministic instructions are executed natively all
     // the same.
     bool executes_nondeterministic = false;

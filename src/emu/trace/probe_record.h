@@ -24,9 +24,16 @@ struct ProbeRecord {
 static_assert(sizeof(ProbeRecord) == 40);
 static_assert(sizeof(ProbeRecord) % sizeof(std::uint64_t) == 0);
 
-// ProbeRecord::probe of a record that notes a system call instead: `pc` is the instruction, and
-// `value` the number as the kernel takes it, in 32 bits. It stands behind the record of the block
-// that ends with the call, and the call may not return.
+// ProbeRecord::probe of records that note system calls instead. In each of them `pc` is the
+// instruction, and `value` the number as the kernel takes it, in 32 bits.
+//
+// A thread makes a call. The note stands behind the record of the block that ends with the call,
+// and `key` is the stack pointer. The call may not return.
 inline constexpr std::uint32_t system_call_note = ~std::uint32_t{0};
+// The same, where something else gave the thread its registers and this is the first that it
+// executes: it may be an interrupted call that begins again.
+inline constexpr std::uint32_t repeated_call_note = system_call_note - 1;
+// The thread's call has returned `key`.
+inline constexpr std::uint32_t call_result_note = system_call_note - 2;
 
 }  // namespace shadowprof

@@ -180,7 +180,8 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
 void SampleCollector::add_probed(const ProbeRecord& record) {
     const std::lock_guard lock(mutex_);
     assert(in_sample_);
-    const bool is_call = record.probe == system_call_note;
+    if (record.probe == call_result_note) return add_call_result(record);
+    const bool is_call = record.probe == system_call_note || record.probe == repeated_call_note;
     if (!is_call && record.probe >= probes_.size()) return;
     turn_to(record.thread);
     if (is_call) return add_system_call(record);
@@ -194,9 +195,18 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
 void SampleCollector::add_system_call(const ProbeRecord& record) {
     if (!counts_system_calls_ || reader_.damaged()) return;
     if (threads_[current_].skip_instructions != 0) return;
+    if (calls_in_progress_.begins_again(record)) return;
     const auto context = graph_.last_context(follower_.node(), follower_.pending());
-    system_calls_.add(resolver_->resolve(record.pc), record.value,
-                      graph_.callers(context, SystemCallTotals::max_callers), weight_);
+    auto* const counted =
+        system_calls_.add(resolver_->resolve(record.pc), record.value,
+                          graph_.callers(context, SystemCallTotals::max_callers), weight_);
+    calls_in_progress_.begin(record, counted);
+}
+
+void SampleCollector::add_call_result(const ProbeRecord& record) {
+    if (!counts_system_calls_) return;
+    auto* const counted = calls_in_progress_.end(record);
+    if (counted) system_calls_.add_result(*counted, record.value, record.key, weight_);
 }
 
 // Events in the skipped part do not count.

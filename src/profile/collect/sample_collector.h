@@ -20,6 +20,7 @@
 #include "profile/kinds/branches/branch_collector.h"
 #include "profile/kinds/paths/path_graph.h"
 #include "profile/kinds/probes/probe_totals.h"
+#include "profile/kinds/system_calls/calls_in_progress.h"
 #include "profile/kinds/system_calls/system_call_totals.h"
 #include "profile/kinds/values/value_bank.h"
 
@@ -113,7 +114,8 @@ class SampleCollector {
     BatchResult add(std::uint32_t thread, std::span<const std::uint64_t> batch,
                     const BlockTable& table);
     // Takes what a probe saw before the thread's next record, if that record begins at the same
-    // instruction, or a system call after the last record (system_call_note). `record` is hostile.
+    // instruction, or what is noted of a system call after the last record (system_call_note and
+    // the like). `record` is hostile.
     void add_probed(const ProbeRecord& record);
     BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table) {
         return add(0, batch, table);
@@ -161,6 +163,7 @@ class SampleCollector {
     void note_traced(std::uint64_t events);
     void skip(std::span<const BlockToken> blocks);
     void add_system_call(const ProbeRecord& record);
+    void add_call_result(const ProbeRecord& record);
     void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Position> place);
     double time_of_part_ns() const;
     void note_executed();
@@ -178,6 +181,7 @@ class SampleCollector {
     ProbeTotals probes_;
     const bool counts_system_calls_;
     SystemCallTotals system_calls_;
+    CallsInProgress calls_in_progress_;
     std::optional<BranchCollector> branches_;
     TraceReader reader_;
     PathGraph graph_;

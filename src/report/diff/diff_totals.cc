@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -15,6 +17,10 @@ auto counter(std::string_view name) {
         const auto found = profile.sampling.counters.find(name);
         return found == profile.sampling.counters.end() ? 0 : static_cast<double>(found->second);
     };
+}
+
+bool has_value(const std::optional<std::uint64_t>& n) {
+    return n.has_value();
 }
 
 class TotalsBuilder {
@@ -64,19 +70,34 @@ class TotalsBuilder {
                 "one of the profiles has no system calls (run --mode=exact --profiles=syscall)";
             return;
         }
+        add_calls("", [](const SystemCall& call) { return std::optional(call.count); });
+        for (const CallTotal& total : {failed_calls, bytes_of_calls}) add_known_of_calls(total);
+    }
+
+  private:
+    // Adds a total for each name that has calls of which `count` is known.
+    void add_calls(const std::string& word, auto count) {
         std::map<std::string, std::array<double, 2>> counts;
         for (const DiffSide side : both_sides)
             for (const SystemCall& call : input_.profile(side).system_calls)
-                counts[call.call][static_cast<std::size_t>(side)] +=
-                    static_cast<double>(call.count);
+                if (const std::optional<std::uint64_t> n = count(call))
+                    counts[call.call][static_cast<std::size_t>(side)] += static_cast<double>(*n);
         for (const auto& [name, of] : counts)
-            diff_.totals.push_back({.name = "syscalls." + name,
+            diff_.totals.push_back({.name = fmt::format("syscalls.{}{}", name, word),
                                     .base = of[0] / input_.scales[0].runs,
                                     .next = of[1] / input_.scales[1].runs,
                                     .is_detail = true});
     }
-
-  private:
+    // What calls returned is known of all, or of none.
+    void add_known_of_calls(const CallTotal& total) {
+        for (const Profile* profile : {&base_, &next_})
+            if (!std::ranges::all_of(profile->system_calls, has_value, &SystemCall::failed)) {
+                diff_.missing_totals[fmt::format("syscalls.{}", total.word)] =
+                    "one of the profiles does not know what system calls returned";
+                return;
+            }
+        add_calls(fmt::format(".{}", total.word), std::mem_fn(total.of));
+    }
     void add(std::string_view name, auto count) {
         diff_.totals.push_back({.name = std::string(name),
                                 .base = count(base_) / input_.scales[0].runs,

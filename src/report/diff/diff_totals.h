@@ -2,8 +2,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "profile/kinds/system_calls/system_call.h"
 #include "report/diff/diff_tables.h"
 
 namespace shadowprof {
@@ -21,6 +24,15 @@ inline constexpr std::array counted_totals{
     CountedTotal{"branch.executions", "branches"},
     CountedTotal{"branch.taken", "branches_taken"},
     CountedTotal{"branch.mispredictions", "branch_mispredictions"}};
+
+// What system calls of one name have a total of besides their number: the word behind the name, and
+// where it is.
+struct CallTotal {
+    std::string_view word;
+    std::optional<std::uint64_t> SystemCall::*of;
+};
+inline constexpr CallTotal failed_calls{"failed", &SystemCall::failed};
+inline constexpr CallTotal bytes_of_calls{"bytes", &SystemCall::bytes};
 
 // Sets the totals of two exact profiles, or says why there are none. Counts of models are compared
 // only if both profiles have the same model.

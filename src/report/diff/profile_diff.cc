@@ -13,8 +13,8 @@ std::string_view name(DiffKind kind) {
 }
 
 std::string_view name(DiffUnit unit) {
-    constexpr std::string_view names[] = {"instructions", "executions", "share", "cycles",
-                                          "accesses"};
+    constexpr std::string_view names[] = {"instructions", "executions", "share",
+                                          "cycles",       "accesses",   "bytes"};
     return names[static_cast<std::size_t>(unit)];
 }
 

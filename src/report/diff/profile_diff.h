@@ -36,7 +36,7 @@ constexpr bool is_by_function(DiffKind kind) {
 }
 
 // The unit of Measured::value. A share is in [0, 1].
-enum class DiffUnit : std::uint8_t { instructions, executions, share, cycles, accesses };
+enum class DiffUnit : std::uint8_t { instructions, executions, share, cycles, accesses, bytes };
 std::string_view name(DiffUnit unit);
 
 enum class Judgement : std::uint8_t {
@@ -97,7 +97,7 @@ struct DiffTable {
 
 // A number for the whole run.
 struct DiffTotal {
-    std::string name;  // "instructions", "cache.l1-misses", "syscalls.read"
+    std::string name;  // "instructions", "cache.l1-misses", "syscalls.read.bytes"
     double base = 0, next = 0;
     bool is_detail = false;  // of interest to readers only if it changed
 };
@@ -107,7 +107,8 @@ struct Diff {
                              // shares
     std::vector<DiffTotal> totals;  // for exact profiles
     std::string no_totals;          // why there are none
-    // By the first word of their names: why there are none of them.
+    // Why there are none of those whose names begin with this word, or with the first and end with
+    // the second of two words: "cache", "syscalls.bytes".
     std::map<std::string, std::string> missing_totals;
     std::vector<DiffTable> tables;  // in the order of DiffKind
     std::vector<MatchedModule> modules;

@@ -317,6 +317,10 @@ TEST_CASE("counts of models and system calls are totals of exact profiles") {
         profile.sampling.counters["branch_mispredictions"] = 5;
         profile.system_calls = {{f, "write", {}, 2}, {after(f, 4), "write", {}, is_base ? 1u : 2u}};
         profile.system_calls.push_back({f, is_base ? "read" : "pread64", {}, 3});
+        for (SystemCall& call : profile.system_calls) {
+            call.failed = is_base ? 0 : 1;
+            call.bytes = is_base ? 1000 : 1100;
+        }
     }
     const Diff diff = compared(base, next);
     CHECK(checked(diff, "cache.l1-misses>+5%").verdict == Verdict::exceeded);
@@ -328,10 +332,32 @@ TEST_CASE("counts of models and system calls are totals of exact profiles") {
     CHECK(checked(diff, "syscalls.read<-2").verdict == Verdict::exceeded);
     CHECK(checked(diff, "syscalls.pread64>+100%").verdict == Verdict::exceeded);
     CHECK(checked(diff, "syscalls.fsync>+0").verdict == Verdict::kept);
+    CHECK(checked(diff, "syscalls.write.bytes>+9%").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "syscalls.write.bytes>+10%").verdict == Verdict::kept);
+    CHECK(checked(diff, "syscalls.write.bytes>+199").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "syscalls.write.bytes>+199").tests[0].unit == DiffUnit::bytes);
+    CHECK(checked(diff, "syscalls.write.failed>+1").verdict == Verdict::exceeded);
+    CHECK(checked(diff, "syscalls.fsync.failed>+0").verdict == Verdict::kept);
     CHECK(contains(refusal(diff, "branch.mispredictions>+2%"), "parameters of the models differ"));
     CHECK(std::ranges::count_if(diff.notes, [](const std::string& note) {
               return note.starts_with("branch: the parameters");
           }) == 1);
+}
+
+TEST_CASE("what system calls returned is compared only if both profiles know it") {
+    TestBuild base("/bin/p", "aa"), next("/bin/p", "aa");
+    for (TestBuild* build : {&base, &next}) {
+        const auto f = build->function("f", loop);
+        build->executed(f, 1000);
+        build->exact();
+        build->file.profile.system_calls = {{f, "write", {}, 2}};
+    }
+    next.file.profile.system_calls[0].failed = 0;
+    next.file.profile.system_calls[0].bytes = 10;
+    const Diff diff = compared(base, next);
+    CHECK(checked(diff, "syscalls.write>+0").verdict == Verdict::kept);
+    CHECK(contains(refusal(diff, "syscalls.write.bytes>+0"), "does not know what system calls"));
+    CHECK(contains(refusal(diff, "syscalls.read.failed>+0"), "does not know what system calls"));
 }
 
 TEST_CASE("limits on counts that a profile lacks are refused, with how to collect them") {

@@ -34,6 +34,9 @@ class RecordColumns {
         cells_.count(column(name), is_here_ ? std::optional(n) : std::nullopt);
     }
     void count_up_to(std::string_view name, std::uint64_t n, std::uint64_t) { count(name, n); }
+    void known_count(std::string_view name, const std::optional<std::uint64_t>& n) {
+        cells_.count(column(name), is_here_ ? n : std::nullopt);
+    }
     void nonzero_count(std::string_view name, std::uint64_t n) {
         cells_.count(column(name), is_here_ && n != 0 ? std::optional(n) : std::nullopt);
     }

@@ -148,7 +148,9 @@ inline Profile sample_profile() {
                  {HazardKind::page_split, after, after, 12, 900}};
     p.addresses = {{loop, {.constant = 10, .irregular = 90, .strides = {{-64, 19'000}, {8, 7}}}},
                    {after, {.chased = 700, .irregular = 3}}};
-    p.system_calls = {{branch, "getppid", {loop}, 12}, {branch, "syscall_999", {}, 3}};
+    p.system_calls = {{branch, "getppid", {loop}, 12},
+                      {branch, "read", {loop}, 7, 1, 4096},
+                      {branch, "syscall_999", {}, 3}};
     p.branches = {{branch, BranchKind::conditional, 1'000'000, 900'000, 1200},
                   {after, BranchKind::ret, 100'000, 100'000, 0}};
     p.branch_model = {.conditional = {{0, 8192, 0}, {5, 2048, 12}},

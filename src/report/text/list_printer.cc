@@ -250,11 +250,11 @@ std::string ListPrinter::places_text(std::span<const CodeLocation> places, std::
     return names;
 }
 
-// Returns an empty string for an empty cell.
+// Returns an empty string for an empty cell, and for nothing counted.
 std::string ListPrinter::cell_text(const RecordCell& cell, std::size_t width) {
     if (const auto* text = std::get_if<std::string>(&cell.content)) return printable(*text);
     if (const auto* count = std::get_if<std::optional<std::uint64_t>>(&cell.content))
-        return *count ? fmt::format("{} {}", count_text(**count), cell.name) : "";
+        return count->value_or(0) != 0 ? fmt::format("{} {}", count_text(**count), cell.name) : "";
     if (const auto* place = std::get_if<std::optional<CodeLocation>>(&cell.content))
         return *place ? name(**place) : "";
     return places_text(std::get<std::vector<CodeLocation>>(cell.content), width);

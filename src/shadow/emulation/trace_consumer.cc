@@ -45,6 +45,10 @@ void TraceConsumer::set_layout(MemoryMap map) {
     add([map = std::move(map)](TraceUser& user) { user.set_layout(map); });
 }
 
+void TraceConsumer::note(const ProbeRecord& record) {
+    add([record](TraceUser& user) { user.use(record); });
+}
+
 void TraceConsumer::new_emulator() {
     add([](TraceUser& user) { user.new_emulator(); });
 }

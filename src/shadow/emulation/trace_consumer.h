@@ -48,6 +48,7 @@ class TraceConsumer {
     void restart(pid_t id, std::vector<GuestAddress> stack);
     void begin_thread(GuestThreads::Index index, pid_t id, std::vector<GuestAddress> stack);
     void set_layout(MemoryMap map);
+    void note(const ProbeRecord& record);
     void new_emulator();
     // Returns when everything is consumed.
     void drain();

@@ -322,6 +322,7 @@ Result<bool> ForwardedRun::prepare_layout(std::string& text) {
 
 void ForwardedRun::set_levels(RunLimits& limits) const {
     limits.notes_system_calls = options_.profiles.has<SystemCallList>();
+    limits.notes_call_results = limits.notes_system_calls;
     if (const auto& bursts = options_.bursts) {
         limits.value_events = bursts->value_length;
         limits.reference_events = bursts->reference_length;
@@ -468,6 +469,7 @@ Result<bool> ForwardedRun::end_stretch(const SampleOutcome& outcome) {
     is_current_ = true;
     if (left_) {
         auto& passage = left_->passage;
+        note_result(thread().state(), passage);
         if (!passage.executed && !passage.jumped) TRY(thread().native().make_state_true());
         TRY(thread().read_state());
         return prepare_next(std::move(passage));
@@ -568,6 +570,17 @@ Result<bool> ForwardedRun::prepare_next(Passage passage) {
     jumped_ |= passage.jumped;
     new_trace_ |= passage.executed;
     return true;
+}
+
+// Notes what a call of the present thread has returned that the thread did not return from in its
+// emulation. `call` are its registers at the call.
+void ForwardedRun::note_result(const CpuState& call, const Passage& passage) {
+    if (!options_.profiles.has<SystemCallList>() || !passage.result || passage.executed) return;
+    consumer_.note({.pc = call.rip - syscall_bytes,
+                    .value = static_cast<std::uint32_t>(call[Gpr::rax]),
+                    .key = *passage.result,
+                    .probe = call_result_note,
+                    .thread = static_cast<GuestThreads::Index>(at_)});
 }
 
 Result<void> ForwardedRun::replace_worker() {

@@ -128,6 +128,7 @@ class ForwardedRun {
     Result<Passage> deliver_signals();
     Result<bool> prepare_next(Passage passage);
     Result<void> replace_worker();
+    void note_result(const CpuState& call, const Passage& passage);
     void restart_trace();
     void begin_trace(std::size_t index);
     std::vector<GuestAddress> stack_of(std::size_t index);

@@ -18,7 +18,6 @@ namespace {
 
 using State = GuestThreads::State;
 
-constexpr std::uint64_t syscall_bytes = 2;
 // Calls that read, set or hand on the thread's processors.
 constexpr std::array<std::int64_t, 6> affinity_calls = {
     SYS_sched_getaffinity, SYS_sched_setaffinity, SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};

@@ -64,6 +64,16 @@ GuestAddress end_of_signal_frame(GuestAddress frame, MemoryReader& memory) {
     return GuestAddress{*state} + bytes;
 }
 
+// What a call returns that a signal has interrupted, by the frame of its handler (struct
+// rt_sigframe, struct sigcontext). Nothing if the call begins again behind the handler.
+std::optional<std::uint64_t> result_in_signal_frame(GuestAddress frame, std::uint64_t behind_call,
+                                                    MemoryReader& memory) {
+    constexpr std::uint64_t rax_at = 152, rip_at = 176;
+    const auto rip = read_value<std::uint64_t>(memory, frame + rip_at);
+    if (!rip || *rip != behind_call) return std::nullopt;
+    return read_value<std::uint64_t>(memory, frame + rax_at);
+}
+
 // Whether the call may set a timer of processor time.
 bool sets_processor_timer(const PassedSyscall& call) {
     const auto kind = static_cast<std::int32_t>(call.arguments[0]);
@@ -297,22 +307,36 @@ Result<void> NativeRun::take_birth() {
 // Leads the thread from the exit of a system call, which may have to begin again, to where the call
 // has a result or a handler runs. Returns the call's result, in whose place a handler begins with
 // another value.
-Result<std::uint64_t> NativeRun::finish_call(Passage& passage) {
+Result<NativeRun::CallResult> NativeRun::finish_call(Passage& passage) {
     while (true) {
         TRY_ASSIGN(const auto at_exit, thread_.registers());
         TRY(deliver_pending(passage));
         TRY_ASSIGN(const auto now, thread_.registers());
-        if (!is_restart(now)) return is_restart(at_exit) ? now.rax : at_exit.rax;
+        if (!is_restart(now)) return result_of_call(at_exit, now, passage);
         TRY(enter_call_again(passage));
     }
 }
 
+// `at_exit` are the registers at the exit, or within a handler that came before the call began
+// again. `now` are those behind all signals.
+NativeRun::CallResult NativeRun::result_of_call(const user_regs_struct& at_exit,
+                                                const user_regs_struct& now,
+                                                const Passage& passage) const {
+    const auto behind_call = entered_.behind_call;
+    if (at_exit.rip == behind_call && !is_restart(at_exit)) return at_exit.rax;
+    const auto& frames = passage.writes.ranges;
+    if (!passage.jumped || frames.empty()) return now.rax;
+    // The first handler was entered from the call, and any other from that one.
+    ProcessMemory memory(thread_.tid());
+    return result_in_signal_frame(frames.front().start, behind_call, memory);
+}
+
 // As finish_call(), but a call that must begin again is not made.
-Result<std::uint64_t> NativeRun::finish_call_outside(Passage& passage) {
+Result<NativeRun::CallResult> NativeRun::finish_call_outside(Passage& passage) {
     TRY_ASSIGN(const auto at_exit, thread_.registers());
     TRY(deliver_pending(passage));
     TRY_ASSIGN(auto now, thread_.registers());
-    if (!is_restart(now)) return is_restart(at_exit) ? now.rax : at_exit.rax;
+    if (!is_restart(now)) return result_of_call(at_exit, now, passage);
     const bool by_kernel = static_cast<std::int64_t>(now.rax) == restart_by_kernel;
     now.rip -= syscall_instruction_bytes;
     now.rax = by_kernel ? std::uint64_t{SYS_restart_syscall} : now.orig_rax;
@@ -320,7 +344,7 @@ Result<std::uint64_t> NativeRun::finish_call_outside(Passage& passage) {
     TRY(thread_.set_registers(now));
     TRY(make_state_true());
     passage.jumped = true;
-    return static_cast<std::uint64_t>(-EINTR);
+    return CallResult();
 }
 
 // Leads the thread to the next exit of a system call that begins again. A signal that comes before
@@ -359,7 +383,11 @@ Result<Passage> NativeRun::pass_syscall(const CallManner& manner) {
 Result<void> NativeRun::enter_syscall(const CallManner& manner) {
     raise_held();
     TRY_ASSIGN(const auto entry, thread_.registers());
-    entered_ = {.manner = manner, .call = entered_call(entry), .needed = {}, .passage = {}};
+    entered_ = {.manner = manner,
+                .call = entered_call(entry),
+                .behind_call = entry.rip,
+                .needed = {},
+                .passage = {}};
     ProcessMemory memory(thread_.tid());
     if (manner.names_writes) entered_.needed = needed_memory(entered_.call, memory);
     own_trap_ = false;
@@ -406,13 +434,14 @@ Result<bool> NativeRun::has_come_to_exit() {
 }
 
 Result<Passage> NativeRun::leave_syscall_behind() {
-    auto& [manner, call, needed, passage, waits_for_child] = entered_;
+    auto& [manner, call, behind_call, needed, passage, waits_for_child] = entered_;
     if (!passage.blocked.empty()) return std::move(passage);
     // The thread now has the state of the frame, or of a new program.
     if (call.number == SYS_rt_sigreturn || passage.executed) true_state_ = nullptr;
-    TRY_ASSIGN(call.result,
+    TRY_ASSIGN(const auto result,
                manner.restarts_outside ? finish_call_outside(passage) : finish_call(passage));
-    passage.result = call.result;
+    call.result = result.value_or(static_cast<std::uint64_t>(-EINTR));
+    if (call.number != SYS_rt_sigreturn) passage.result = result;
     if (call.number == SYS_rt_sigaction) traps_.forget();
     has_processor_timer_ |= sets_processor_timer(call);
     awaits_processor_time_ |= has_processor_timer_ || limits_processor_time(call);

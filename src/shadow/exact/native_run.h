@@ -24,7 +24,8 @@ namespace shadowprof {
 // What happened to a program while it was led past a place.
 struct Passage {
     KernelWrites writes;  // to memory, by the kernel and by what ran natively
-    // What the system call returned, if the program made one and it has returned.
+    // What the system call returned to the program, if it made one. Nothing if the call begins
+    // again, and for rt_sigreturn(2).
     std::optional<std::uint64_t> result = {};
     bool jumped = false;    // it goes on elsewhere: in a signal handler, or after one
     bool executed = false;  // it executes another program
@@ -143,8 +144,11 @@ class NativeRun {
     Result<WaitStatus> advance_to(Breakpoint& breakpoint, Advance how);
     Result<bool> hold_if_from_outside();
     Result<bool> take_stop_in_call();
-    Result<std::uint64_t> finish_call(Passage& passage);
-    Result<std::uint64_t> finish_call_outside(Passage& passage);
+    using CallResult = std::optional<std::uint64_t>;
+    Result<CallResult> finish_call(Passage& passage);
+    Result<CallResult> finish_call_outside(Passage& passage);
+    CallResult result_of_call(const user_regs_struct& at_exit, const user_regs_struct& now,
+                              const Passage& passage) const;
     Result<void> enter_call_again(Passage& passage);
     Result<Passage> leave_other_call(user_regs_struct before);
     Result<void> take_birth();
@@ -174,6 +178,7 @@ class NativeRun {
     struct Entered {
         CallManner manner;
         PassedSyscall call;
+        std::uint64_t behind_call = 0;                   // the address behind its instruction
         std::optional<std::vector<MemoryBytes>> needed;  // needed_memory()
         Passage passage;
         bool waits_for_child = false;  // by vfork

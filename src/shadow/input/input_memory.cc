@@ -36,7 +36,7 @@ std::vector<std::int32_t> made_descriptors(const InputCall& call, std::int64_t v
                                            const std::vector<MemoryBytes>& written) {
     const auto* facts = find_syscall_facts(call.number);
     if (value < 0 || !facts) return {};
-    if (facts->makes_descriptor) return {static_cast<std::int32_t>(value)};
+    if (facts->result == SyscallResult::descriptor) return {static_cast<std::int32_t>(value)};
     KnownMemory known(arguments), got(written);
     return received_descriptors(facts->memory, call.arguments, static_cast<std::uint64_t>(value),
                                 known, got);

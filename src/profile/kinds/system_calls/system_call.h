@@ -1,7 +1,8 @@
-// System calls: which ones are made, where, and by which callers.
+// System calls: which ones are made, where, by which callers, and what they transfer.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -19,6 +20,10 @@ struct SystemCall {
     std::string call;                   // "read", or "syscall_1234" if the number has no name
     std::vector<CodeLocation> callers;  // the innermost call sites, innermost first
     std::uint64_t count = 0;            // calls made, whether they returned or not
+    // These are known in exact mode.
+    std::optional<std::uint64_t> failed = {};  // calls that returned an error
+    // What the others transferred; only of calls that return a number of bytes.
+    std::optional<std::uint64_t> bytes = {};
 
     friend bool operator==(const SystemCall&, const SystemCall&) = default;
 };
@@ -30,17 +35,26 @@ inline std::uint64_t heat(const SystemCall& s) {
     return s.count;
 }
 inline void add(SystemCall& sum, const SystemCall& s) {
+    const auto add_known = [](std::optional<std::uint64_t>& n, std::optional<std::uint64_t> more) {
+        n = n && more ? std::optional(*n + *more) : std::nullopt;
+    };
     sum.count += s.count;
+    add_known(sum.failed, s.failed);
+    add_known(sum.bytes, s.bytes);
 }
 inline void subtract(SystemCall& call, const SystemCall& earlier) {
     subtract(call.count, earlier.count);
+    if (call.failed) subtract(*call.failed, earlier.failed.value_or(0));
+    if (call.bytes) subtract(*call.bytes, earlier.bytes.value_or(0));
 }
 
 void fields(auto& visitor, Like<SystemCall> auto& s) {
     visitor.text("call", s.call);
     visitor.location("at", s.at);
-    visitor.locations("callers", s.callers);
     visitor.count("count", s.count);
+    visitor.known_count("failed", s.failed);
+    visitor.known_count("bytes", s.bytes);
+    visitor.locations("callers", s.callers);
 }
 
 struct SystemCallList {

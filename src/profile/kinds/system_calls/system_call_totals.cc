@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "profile/merge/join.h"
+#include "syscalls/call_memory.h"
 #include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
@@ -13,33 +17,64 @@ std::string call_name(std::uint64_t number) {
     return facts ? std::string(facts->name) : fmt::format("syscall_{}", number);
 }
 
+bool returns_bytes(std::uint64_t number) {
+    const SyscallFacts* facts = find_syscall_facts(number);
+    return facts && facts->result == SyscallResult::bytes;
+}
+
 }  // namespace
 
-void SystemCallTotals::add(CodeLocation at, std::uint64_t number,
-                           const std::vector<CodeLocation>& callers, std::uint64_t weight) {
-    add(Key{at, static_cast<std::uint32_t>(number), callers}, weight);
+SystemCallTotals::Entry* SystemCallTotals::add(CodeLocation at, std::uint64_t number,
+                                               const std::vector<CodeLocation>& callers,
+                                               std::uint64_t weight) {
+    return add(Key{at, static_cast<std::uint32_t>(number), callers}, {.count = weight});
+}
+
+// The result comes from a worker that is not trusted. No call transfers more.
+void SystemCallTotals::add_result(Entry& entry, std::uint64_t number, std::uint64_t result,
+                                  std::uint64_t weight) {
+    has_results_ = true;
+    if (has_failed(result))
+        entry.failed += weight;
+    else if (returns_bytes(number))
+        entry.bytes += weight * std::min(result, max_transfer_bytes);
 }
 
 void SystemCallTotals::add(const SystemCallTotals& more) {
-    for (const auto& [key, count] : more.counts_) add(key, count);
+    for (const auto& [key, entry] : more.entries_) add(key, entry);
+    has_results_ |= more.has_results_;
     left_out_ += more.left_out_;
 }
 
-void SystemCallTotals::add(const Key& key, std::uint64_t count) {
-    const auto known = counts_.find(key);
-    if (known != counts_.end())
-        known->second += count;
-    else if (counts_.size() < max_entries)
-        counts_.emplace(key, count);
-    else
-        left_out_ += count;
+SystemCallTotals::Entry* SystemCallTotals::add(const Key& key, const Entry& more) {
+    auto known = entries_.find(key);
+    if (known == entries_.end()) {
+        if (entries_.size() >= max_entries) {
+            left_out_ += more.count;
+            return nullptr;
+        }
+        known = entries_.emplace(key, Entry{}).first;
+    }
+    known->second.count += more.count;
+    known->second.failed += more.failed;
+    known->second.bytes += more.bytes;
+    return &known->second;
 }
 
 void SystemCallTotals::fill(Profile& profile, const CountScale& scale) const {
+    const auto if_known = [&](bool is_known, std::uint64_t n) {
+        return is_known ? std::optional(scale(n)) : std::nullopt;
+    };
     profile.system_calls.clear();
-    for (const auto& [key, count] : counts_) {
+    for (const auto& [key, entry] : entries_) {
         const auto& [at, number, callers] = key;
-        profile.system_calls.push_back({at, call_name(number), callers, scale(count)});
+        profile.system_calls.push_back(
+            {.at = at,
+             .call = call_name(number),
+             .callers = callers,
+             .count = scale(entry.count),
+             .failed = if_known(has_results_, entry.failed),
+             .bytes = if_known(has_results_ && returns_bytes(number), entry.bytes)});
     }
     join_and_sort(profile.system_calls);
     if (left_out_ == 0) return;

@@ -1,4 +1,4 @@
-// Counts system calls by place and callers, in bounded space.
+// Counts system calls, failures and bytes by place and callers, in bounded space.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,18 @@ class SystemCallTotals {
     // Calls beyond so many places and callers only add to the number left out.
     static constexpr std::size_t max_entries = 65536;
 
-    // Adds a call of the 32-bit `number`, which counts `weight` times.
-    void add(CodeLocation at, std::uint64_t number, const std::vector<CodeLocation>& callers,
-             std::uint64_t weight);
+    // The calls of one number, place and list of callers.
+    struct Entry {
+        std::uint64_t count = 0, failed = 0;
+        std::uint64_t bytes = 0;  // that were transferred, if the call returns that
+    };
+
+    // Adds a call of the 32-bit `number`, which counts `weight` times. Returns what it was added
+    // to, which stays where it is; null if it was left out.
+    Entry* add(CodeLocation at, std::uint64_t number, const std::vector<CodeLocation>& callers,
+               std::uint64_t weight);
+    // Adds what a call of `entry` has returned.
+    void add_result(Entry& entry, std::uint64_t number, std::uint64_t result, std::uint64_t weight);
     void add(const SystemCallTotals& more);
     // Sets the profile's system calls, scaled and the most frequent first. Adds a note and a
     // counter if some were left out.
@@ -29,9 +38,10 @@ class SystemCallTotals {
   private:
     using Key = std::tuple<CodeLocation, std::uint64_t, std::vector<CodeLocation>>;
 
-    void add(const Key& key, std::uint64_t count);
+    Entry* add(const Key& key, const Entry& more);
 
-    std::map<Key, std::uint64_t> counts_;
+    std::map<Key, Entry> entries_;
+    bool has_results_ = false;
     std::uint64_t left_out_ = 0;
 };
 

@@ -26,6 +26,16 @@ struct Calls {
         execute({call});
         run.collector.add_probed({.pc = {0x200e}, .value = number, .probe = system_call_note});
     }
+    void note(std::uint32_t kind, std::uint64_t number, std::uint64_t key,
+              std::uint32_t thread = 0) {
+        run.collector.add_probed({.pc = {0x200e},
+                                  .value = number,
+                                  .key = key,
+                                  .probe = kind,
+                                  .missed = 0,
+                                  .thread = thread,
+                                  .place = 0});
+    }
     std::vector<SystemCall> end() {
         run.collector.end();
         return run.result().system_calls;
@@ -90,6 +100,93 @@ TEST_CASE("each thread's calls have its own callers") {
     REQUIRE(seen.size() == 2);
     for (const SystemCall& call : seen)
         CHECK(callers(call) == std::vector<std::uint64_t>{call.call == "read" ? 0x100fu : 0x110fu});
+}
+
+TEST_CASE("a result is that of the call that has returned") {
+    Calls calls;
+    calls.run.begin();
+    calls.execute({calls.first, calls.call});
+    calls.note(system_call_note, 0, 0x7000);
+    calls.note(call_result_note, 0, 100);
+    calls.execute({calls.leave, calls.behind, calls.second, calls.call});
+    calls.note(system_call_note, 0, 0x7000);
+    calls.note(call_result_note, 1, 7);  // of no call that was made
+    calls.note(call_result_note, 0, std::uint64_t(-4));
+    calls.note(call_result_note, 0, 5000);  // no more than one result
+    const auto seen = calls.end();
+    REQUIRE(seen.size() == 2);
+    for (const SystemCall& call : seen) {
+        const bool is_first = callers(call) == std::vector<std::uint64_t>{0x100f};
+        CHECK(call.count == 1);
+        CHECK(call.failed == (is_first ? 0 : 1));
+        CHECK(call.bytes == (is_first ? 100 : 0));
+    }
+}
+
+TEST_CASE("a call that begins again is one call, also around a handler's") {
+    Calls calls;
+    calls.run.begin();
+    calls.execute({calls.first, calls.call});
+    calls.note(system_call_note, 0, 0x7000);
+    // The handler makes the same call deeper in the stack, and returns by rt_sigreturn.
+    calls.note(system_call_note, 0, 0x6000);
+    calls.note(call_result_note, 0, 30);
+    calls.note(system_call_note, 15, 0x6800);
+    calls.note(repeated_call_note, 0, 0x7000);
+    calls.note(call_result_note, 0, 100);
+    const auto reads = [&] {
+        auto seen = calls.end();
+        std::erase_if(seen, [](const SystemCall& call) { return call.call != "read"; });
+        return seen;
+    }();
+    REQUIRE(reads.size() == 1);
+    CHECK(reads[0].count == 2);
+    CHECK(reads[0].failed == 0);
+    CHECK(reads[0].bytes == 130);
+}
+
+TEST_CASE("a call that was not noted before begins, even if it seems to begin again") {
+    Calls calls;
+    calls.run.begin();
+    calls.execute({calls.first, calls.call});
+    calls.note(repeated_call_note, 0, 0x7000);
+    calls.note(call_result_note, 0, 1);
+    calls.note(repeated_call_note, 0, 0x7000);
+    calls.note(system_call_note, 0, 0x7000);  // the one before has not returned
+    calls.note(call_result_note, 0, 10);
+    const auto seen = calls.end();
+    REQUIRE(seen.size() == 1);
+    CHECK(seen[0].count == 3);
+    CHECK(seen[0].bytes == 11);
+}
+
+TEST_CASE("results of calls outlive the sample, and no thread gets another's") {
+    Calls calls;
+    calls.run.begin();
+    calls.execute({calls.first, calls.call});
+    calls.note(system_call_note, 0, 0x7000);
+    calls.run.collector.begin_thread(1, {});
+    calls.note(call_result_note, 0, 100, 1);
+    calls.run.collector.end();
+    calls.run.begin();
+    calls.note(call_result_note, 0, 20);
+    const auto seen = calls.end();
+    REQUIRE(seen.size() == 1);
+    CHECK(seen[0].bytes == 20);
+}
+
+TEST_CASE("many calls that never return leave room for those that do") {
+    Calls calls;
+    calls.run.begin();
+    calls.execute({calls.first, calls.call});
+    for (std::uint64_t i = 0; i < 10 * CallsInProgress::max_calls; ++i)
+        calls.note(system_call_note, 15, 0x1000 + i);
+    calls.note(system_call_note, 0, 0x7000);
+    calls.note(call_result_note, 0, 8);
+    const auto seen = calls.end();
+    REQUIRE(seen.size() == 2);
+    CHECK(seen[0].count == 10 * CallsInProgress::max_calls);
+    CHECK(seen[1].bytes == 8);
 }
 
 TEST_CASE("a phase has the calls that came since") {

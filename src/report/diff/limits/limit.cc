@@ -60,22 +60,29 @@ ProbeError no_comparison(std::string_view text) {
 }
 
 // The names of what a quantity like `cache.` or `syscalls.` counts.
-std::vector<std::string_view> names_behind(const Limit& limit, std::string_view word) {
-    std::vector<std::string_view> names;
+std::vector<std::string> names_behind(const Limit& limit, std::string_view word) {
+    std::vector<std::string> names;
     if (limit.of == LimitOf::syscalls)
-        for (const SyscallFacts& call : syscall_facts()) names.push_back(call.name);
+        for (const SyscallFacts& call : syscall_facts()) {
+            names.emplace_back(call.name);
+            names.push_back(fmt::format("{}.{}", call.name, failed_calls.word));
+            if (call.result == SyscallResult::bytes)
+                names.push_back(fmt::format("{}.{}", call.name, bytes_of_calls.word));
+        }
     for (const CountedTotal& total : counted_totals)
-        if (total.name.starts_with(word)) names.push_back(total.name.substr(word.size()));
+        if (total.name.starts_with(word)) names.emplace_back(total.name.substr(word.size()));
     return names;
 }
 
 std::optional<ProbeError> unknown_name(const Limit& limit, std::string_view word) {
     const auto names = names_behind(limit, word);
     if (std::ranges::count(names, limit.pattern) != 0) return std::nullopt;
-    const std::string_view near = nearest(limit.pattern, names);
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const std::string_view near = nearest(limit.pattern, views);
+    const bool is_call =
+        limit.of == LimitOf::syscalls && limit.pattern.find('.') == std::string::npos;
     return ProbeError{word.size(),
-                      fmt::format("there is no such {}{}",
-                                  limit.of == LimitOf::syscalls ? "system call" : "count",
+                      fmt::format("there is no such {}{}", is_call ? "system call" : "count",
                                   near.empty() ? "" : fmt::format("; did you mean '{}'?", near))};
 }
 

@@ -19,7 +19,7 @@ enum class LimitOf : std::uint8_t {
     cache,    // accesses to memory and misses of the modelled caches; like the next two, in all and
               // only in exact profiles
     branch,   // branches and mispredictions of the modelled predictor
-    syscalls  // system calls of one name
+    syscalls  // system calls of one name, those of them that failed, or the bytes they transferred
 };
 
 enum class LimitUnit : std::uint8_t {
@@ -43,9 +43,10 @@ struct Limit {
 };
 
 // Parses QUANTITY>+CHANGE or QUANTITY<-CHANGE. QUANTITY is `instructions`, `edges`, `calls`,
-// `function:GLOB`, `entries:GLOB`, `latency.LEVEL`, one of counted_totals or `syscalls.NAME`.
-// CHANGE is a decimal number and `%`, `pp`, nothing, `k`, `M` or `G`. Errors: ErrorCode::usage,
-// with the text and a caret under the wrong character.
+// `function:GLOB`, `entries:GLOB`, `latency.LEVEL`, one of counted_totals, `syscalls.NAME`,
+// `syscalls.NAME.failed` or `syscalls.NAME.bytes`. CHANGE is a decimal number and `%`, `pp`,
+// nothing, `k`, `M` or `G`. Errors: ErrorCode::usage, with the text and a caret under the wrong
+// character.
 Result<Limit> parse_limit(std::string_view text);
 
 }  // namespace shadowprof

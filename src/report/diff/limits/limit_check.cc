@@ -121,14 +121,17 @@ void conclude(LimitResult& result) {
     }
 }
 
+DiffUnit unit_of_total(const Limit& limit) {
+    if (limit.total.ends_with(".bytes")) return DiffUnit::bytes;
+    return limit.of == LimitOf::instructions ? DiffUnit::instructions : DiffUnit::executions;
+}
+
 LimitResult check_total(const Limit& limit, const DiffTotal& total) {
     DiffEntry entry;
     entry.name = total.name;
     entry.base_or_zero = {total.base, 0};
     entry.next_or_zero = {total.next, 0};
-    const DiffUnit unit =
-        limit.of == LimitOf::instructions ? DiffUnit::instructions : DiffUnit::executions;
-    LimitResult result{.limit = limit, .tests = {tested(limit, entry, unit, 1)}};
+    LimitResult result{.limit = limit, .tests = {tested(limit, entry, unit_of_total(limit), 1)}};
     conclude(result);
     return result;
 }
@@ -139,14 +142,20 @@ const DiffTable& table_of(const Diff& diff, const Limit& limit) {
     return diff.table(DiffKind::levels);
 }
 
+// `words` are those of Diff::missing_totals.
+bool is_among(std::string_view total, std::string_view words) {
+    const auto dot = words.find('.');
+    if (!total.starts_with(fmt::format("{}.", words.substr(0, dot)))) return false;
+    return dot == std::string_view::npos || total.ends_with(words.substr(dot));
+}
+
 // A system call that neither run makes is made as often in both.
 Result<DiffTotal> total_meant(const Diff& diff, const Limit& limit) {
     if (!diff.no_totals.empty()) return unusable(limit, diff.no_totals);
     const auto found = std::ranges::find(diff.totals, limit.total, &DiffTotal::name);
     if (found != diff.totals.end()) return *found;
-    const auto family = limit.total.substr(0, limit.total.find('.'));
-    const auto missing = diff.missing_totals.find(family);
-    if (missing != diff.missing_totals.end()) return unusable(limit, missing->second);
+    for (const auto& [words, why] : diff.missing_totals)
+        if (is_among(limit.total, words)) return unusable(limit, why);
     return DiffTotal{.name = limit.total};
 }
 

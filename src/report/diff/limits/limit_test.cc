@@ -57,6 +57,9 @@ TEST_CASE("counts of models and system calls have names") {
     CHECK(caret("cache.l4-misses>+5%") == 6);
     CHECK(caret("cache.>+5%") == 6);
     CHECK(caret("branch.l1-misses>+5%") == 7);
+    CHECK(parsed("syscalls.read.bytes>+5%").total == "syscalls.read.bytes");
+    CHECK(parsed("syscalls.openat.failed>+0").total == "syscalls.openat.failed");
+    CHECK(caret("syscalls.openat.bytes>+0") == 9);  // it returns a descriptor
     CHECK(caret("syscalls.raed>+0") == 9);
     CHECK(caret("syscalls.read>+1pp") == 16);
     const auto limit = parse_limit("syscalls.raed>+0");
