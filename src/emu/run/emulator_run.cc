@@ -120,7 +120,7 @@ RunResult Emulator::Run::execute() {
 
 bool Emulator::Run::begin_turn() {
     if (end_) return false;
-    if (limits_.lasting_threads) end_ = syscalls_.before_turn(threads_, e_.memory_);
+    if (limits_.lasting_threads) prepare_turn();
     if (end_ || !threads_.next()) return false;
     turn_over_ = false;
     pc_ = cpu().rip;
@@ -137,6 +137,13 @@ bool Emulator::Run::begin_turn() {
     else
         enter_at(pc_);
     return true;
+}
+
+// The handler makes the call that the current thread has left to this run.
+void Emulator::Run::prepare_turn() {
+    const bool calls = threads_.state(threads_.current()) == GuestThreads::State::calls;
+    end_ = syscalls_.before_turn(threads_, e_.memory_);
+    if (calls && end_) note_call_left(*end_);
 }
 
 void Emulator::Run::end_turn() {
@@ -307,11 +314,10 @@ void Emulator::Run::on_syscall() {
     if (was_alone && threads_.counts_turns()) e_.forget_history();
     load_state();
     pc_ = cpu().rip;
-    const bool has_returned = !reason || reason == SampleEnd::size || reason == SampleEnd::no_room;
-    // The call was not made, or the thread goes on elsewhere with its result.
-    if (!has_returned && limits_.notes_call_results)
-        e_.calls_in_progress_[threads_.current()].reset();
-    if (reason) return end(*reason);
+    if (reason) {
+        note_call_left(*reason);
+        return end(*reason);
+    }
     if (!has_room || submits) {
         submit_trace();
         if (pacer_.finished()) return end(SampleEnd::size);
@@ -469,6 +475,14 @@ bool Emulator::Run::note_system_call(const BlockInfo& block) {
                        .probe = is_begun_again(block) ? repeated_call_note : system_call_note,
                        .thread = threads_.current()},
                       static_cast<std::size_t>(start_ - cursor));
+}
+
+// The run ends with the current thread's call. Unless it has returned, it was not made, or the thread
+// goes on elsewhere with its result.
+void Emulator::Run::note_call_left(SampleEnd why) {
+    const bool has_returned = why == SampleEnd::size || why == SampleEnd::no_room;
+    if (!has_returned && limits_.notes_call_results)
+        e_.calls_in_progress_[threads_.current()].reset();
 }
 
 // Whether the call, with which `block` ends, is the first that the thread executes.

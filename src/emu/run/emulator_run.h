@@ -31,6 +31,7 @@ class Emulator::Run {
     static RunLimits of_all_processors(RunLimits limits);
     CpuState& cpu() { return threads_.cpu(); }
     bool begin_turn();
+    void prepare_turn();
     void end_turn();
     void load_state();
     void store_state();
@@ -62,6 +63,7 @@ class Emulator::Run {
     bool is_met(const AwaitedState& state);
     bool note_probed();
     bool note_system_call(const BlockInfo& block);
+    void note_call_left(SampleEnd why);
     bool is_begun_again(const BlockInfo& block) const;
     void find_calls_in_progress();
     void keep_call_results();
