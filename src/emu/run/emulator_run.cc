@@ -477,8 +477,8 @@ bool Emulator::Run::note_system_call(const BlockInfo& block) {
                       static_cast<std::size_t>(start_ - cursor));
 }
 
-// The run ends with the current thread's call. Unless it has returned, it was not made, or the thread
-// goes on elsewhere with its result.
+// The run ends with the current thread's call. Unless that has returned, it was not made, or the
+// thread goes on elsewhere with its result.
 void Emulator::Run::note_call_left(SampleEnd why) {
     const bool has_returned = why == SampleEnd::size || why == SampleEnd::no_room;
     if (!has_returned && limits_.notes_call_results)
