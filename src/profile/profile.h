@@ -156,6 +156,14 @@ struct SyscallStats {
     std::map<std::string, std::uint64_t> by_name;
 };
 
+// A part of a run that the program has ended by a request.
+struct RunPart {
+    std::uint64_t number = 0;  // from 1 on
+    std::string name;
+
+    friend bool operator==(const RunPart&, const RunPart&) = default;
+};
+
 struct RunInfo {
     std::vector<std::string> command;
     std::int64_t pid = 0;
@@ -168,6 +176,7 @@ struct RunInfo {
     std::string cpu, kernel;
     std::uint32_t cores = 0;
     std::uint64_t merged_runs = 1;  // number of runs that were added up
+    std::optional<RunPart> part;    // if the profile is not of the whole run
 };
 
 // One of the processes of a run.

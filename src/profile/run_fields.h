@@ -101,6 +101,11 @@ void exit_fields(auto& visitor, auto& ended) {
     });
 }
 
+void fields(auto& visitor, Like<RunPart> auto& part) {
+    visitor.count("number", part.number);
+    visitor.text("name", part.name);
+}
+
 void fields(auto& visitor, Like<RunInfo> auto& run) {
     visitor.words("command", run.command);
     visitor.integer("pid", run.pid);
@@ -110,6 +115,7 @@ void fields(auto& visitor, Like<RunInfo> auto& run) {
     visitor.hex("seed", run.seed);
     visitor.text_map("options", run.options);
     visitor.count_unless(1, "merged_runs", run.merged_runs);
+    visitor.optional("part", run.part, [](auto& inner, auto& part) { fields(inner, part); });
     visitor.object("host", [&](auto& host) {
         host.text("cpu", run.cpu);
         host.small_count("cores", run.cores);

@@ -7,6 +7,7 @@
 #include "ptrace/process/launch.h"
 #include "session/make_sampler.h"
 #include "shadow/exact/exact_run.h"
+#include "shadow/results/profile_parts.h"
 #include "shadow/results/profiling.h"
 
 namespace shadowprof {
@@ -28,9 +29,10 @@ Forks forks_of(const RunOptions& options) {
 
 Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
                             const Inherited& inherited, const RunHooks& hooks) {
+    ProfileParts parts(profiling, hooks.part_file);
     TRY_ASSIGN(const auto run,
                ExactRun::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
-                                profiling.collected(), profiling.probes()));
+                                profiling.collected(), parts, profiling.probes()));
     TRY_ASSIGN(const auto target, launch(profiling.hub(), {.command = options.command,
                                                            .signals = inherited.signals,
                                                            .limits = inherited.limits,
@@ -44,6 +46,7 @@ Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
         run->fill(profile);
         if (!has_fixed || !*has_fixed) profile.notes.emplace_back(random_addresses);
     });
+    profiling.change([&](Profile& profile) { parts.fill(profile); });
     return {};
 }
 

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/files/safe_output.h"
 #include "base/text/text_format.h"
@@ -18,7 +20,8 @@ namespace {
 
 struct ExportRequest {
     const ExportFormat* format = nullptr;
-    std::string path, output = "-", module;
+    std::vector<std::string> paths;
+    std::string output = "-", module;
     std::optional<std::string_view> table;
     StackWeight weight = StackWeight::instructions;
     std::size_t top = 0;  // 0: everything
@@ -51,6 +54,9 @@ Result<void> check(const ExportRequest& request) {
         return Error{ErrorCode::usage, 0,
                      fmt::format("--module cannot be used with --format={}, which has all modules",
                                  format->name)};
+    if (request.paths.size() > 1 && !format->takes_parts)
+        return Error{ErrorCode::usage, 0,
+                     fmt::format("--format={} takes one profile: it has no parts", format->name)};
     if (format->binary && request.output == "-" && isatty(STDOUT_FILENO) != 0)
         return Error{ErrorCode::usage, 0,
                      fmt::format("--format={} is binary and not for a terminal; name a file with "
@@ -62,13 +68,22 @@ Result<void> check(const ExportRequest& request) {
 Result<void> export_profile(const ExportRequest& request) {
     TRY(check(request));
     const ExportFormat* format = request.format;
-    TRY_ASSIGN(ProfileFile file, read_profile(request.path));
+    std::vector<ProfileFile> files;
+    for (const std::string& path : request.paths) {
+        TRY_ASSIGN(ProfileFile read, read_profile(path));
+        files.push_back(std::move(read));
+    }
+    ProfileFile& file = files.front();
     TRY(check_weight(file.profile, request.weight));
     if (request.top > 0) keep_hottest(file.profile, request.top, request.weight);
     ExportInput input{.profile = file.profile,
                       .symbols = file.symbols,
                       .table = request.table.value_or(default_csv_table),
                       .weight = request.weight};
+    std::vector<ExportInput> more;
+    for (std::size_t i = 1; i < files.size(); ++i)
+        more.push_back({.profile = files[i].profile, .symbols = files[i].symbols});
+    input.more_parts = more;
     if (format->one_module) {
         TRY_ASSIGN(input.module, choose_module(file.profile, request.module));
         if (request.module.empty())
@@ -90,11 +105,12 @@ int export_main(std::span<const std::string> words) {
         formats += fmt::format("\n{} (for {})", format.name, format.consumer);
     const auto tables = csv_tables();
     CommandLine line(
-        {"export", "[options] --format FORMAT PROFILE", "Converts a profile for other tools."},
+        {"export", "[options] --format FORMAT PROFILE...", "Converts a profile for other tools."},
         {{.names = "PROFILE",
-          .help = "a file that shadowprof wrote; - is standard input",
-          .set = set_text(request.path),
-          .argument = OptionRow::Argument::required},
+          .help = "a file that shadowprof wrote; - is standard input. Several are parts of one "
+                  "file, for callgrind",
+          .set = add_text(request.paths),
+          .argument = OptionRow::Argument::one_or_more},
          {.names = "--format",
           .value = "FORMAT",
           .help = formats,

@@ -27,7 +27,7 @@ std::vector<PlaceRange> MappedPlaces::find(const ProbeSet& probes, const MemoryM
 const std::vector<ModulePlaces>& MappedPlaces::places_of(const ProbeSet& probes,
                                                          std::uint32_t number,
                                                          ModuleTable& modules) {
-    const auto [at, is_new] = by_module_.try_emplace(number);
+    const auto [at, is_new] = by_module_.try_emplace(std::pair(&probes, number));
     if (!is_new) return at->second;
     const Module module = modules.modules()[number];
     StringPool strings;

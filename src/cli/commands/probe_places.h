@@ -10,6 +10,7 @@
 
 namespace shadowprof {
 
+// Remembers what it has found, so that the sets of probes must outlive it.
 class MappedPlaces final : public ProbePlaces {
   public:
     std::vector<PlaceRange> find(const ProbeSet& probes, const MemoryMap& map,
@@ -20,7 +21,7 @@ class MappedPlaces final : public ProbePlaces {
                                                ModuleTable& modules);
 
     std::mutex mutex_;
-    std::map<std::uint32_t, std::vector<ModulePlaces>> by_module_;
+    std::map<std::pair<const ProbeSet*, std::uint32_t>, std::vector<ModulePlaces>> by_module_;
 };
 
 }  // namespace shadowprof

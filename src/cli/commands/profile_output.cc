@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/control/phase_dumps.h"
 #include "cli/options/option_table.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
@@ -135,6 +136,25 @@ Result<ControlChannel> open_control(const RunRequest& request, const Shielded& s
          perf_map_of = std::move(perf_map_of)](const std::string& name) {
             return open_dump_file(name, request, shielded, perf_map_of, tables);
         });
+}
+
+std::function<DumpRequest(unsigned number)> part_files(const RunRequest& request,
+                                                       const Shielded& shielded,
+                                                       const SafeOutput& output,
+                                                       PerfMapOf perf_map_of,
+                                                       FunctionTables& tables) {
+    if (!output.is_file()) return {};
+    return [&, perf_map_of = std::move(perf_map_of)](unsigned number) {
+        auto file = phase_file(request.output, number);
+        const auto open = [&](const std::string& name) {
+            return open_dump_file(name, request, shielded, perf_map_of, tables);
+        };
+        const auto on_done = [](const Result<void>& done) {
+            if (!done) say("a part of the profile: {}", done.error().message);
+        };
+        auto receiver = std::make_shared<DumpFileReceiver>(file, open, on_done);
+        return DumpRequest{DumpPart::phase, std::move(file), std::move(receiver)};
+    };
 }
 
 Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,

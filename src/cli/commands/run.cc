@@ -49,11 +49,13 @@ int run(const RunRequest& request, const Shielded& shielded) {
     MappedPlaces places;
     ModuleFunctions functions(tables);
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
-        return run_target(request.options,
-                          {.end_request = shielded.end_request(),
-                           .on_progress = on_progress,
-                           .on_start = [&](pid_t program) { shielded.send_program_id(program); }},
-                          &*control, {&places, &functions});
+        return run_target(
+            request.options,
+            {.end_request = shielded.end_request(),
+             .on_progress = on_progress,
+             .on_start = [&](pid_t program) { shielded.send_program_id(program); },
+             .part_file = part_files(request, shielded, *output, perf_map_path, tables)},
+            &*control, {&places, &functions});
     });
     if (!outcome) return failed(outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;

@@ -9,6 +9,7 @@
 #include "cli/options/values.h"
 #include "probe/probe.h"
 #include "report/profile_file/save_profile.h"
+#include "shadow/request/probe_request.h"
 
 namespace shadowprof {
 namespace {
@@ -374,6 +375,30 @@ Rows amount_options(RunRequest& request) {
              if (options.mode != SamplingMode::exact) return std::nullopt;
              return fmt::format("{}%", options.check_percent.value_or(default_check_percent));
          }},
+        {.names = "--count-in",
+         .value = "FUNCTION",
+         .help = "exact mode: count only within functions with such a name, from their call to "
+                 "their return, with all that they call; * and ? are wildcards; can be given "
+                 "several times",
+         .set = [&](string_view value) -> Result<void> {
+             options.count_in.emplace_back(value);
+             if (ProbeSet::parse(entries_of_functions(options.count_in))) return {};
+             return Error{ErrorCode::usage, 0,
+                          fmt::format("must be the name of a function, with * and ? as wildcards, "
+                                      "at most {} times",
+                                      ProbeSet::max_probes)};
+         },
+         .kept = [&]() -> Kept {
+             if (options.count_in.empty()) return std::nullopt;
+             return fmt::format("{}", fmt::join(options.count_in, " "));
+         }},
+        {.names = "--count-at-start",
+         .value = "yes|no",
+         .help = "exact mode: whether to count before the program asks to start "
+                 "(shadowprof.h, callgrind.h) [yes]",
+         .words = {"yes", "no"},
+         .choose = [&](std::size_t choice) { options.counts_at_start = choice == 0; },
+         .kept = [&]() -> Kept { return options.counts_at_start ? std::nullopt : Kept("no"); }},
         {.names = "--load",
          .value = "X",
          .help =

@@ -142,9 +142,14 @@ Result<void> fit_sample_time(RunRequest& request) {
 }
 
 Result<void> check_only_exact_mode(const RunOptions& options) {
-    if (options.mode == SamplingMode::exact || !options.check_percent) return {};
-    return Error{ErrorCode::usage, 0,
-                 "--check needs --mode=exact: samples are emulated from copies of the program"};
+    if (options.mode == SamplingMode::exact) return {};
+    if (options.check_percent)
+        return Error{ErrorCode::usage, 0,
+                     "--check needs --mode=exact: samples are emulated from copies of the program"};
+    if (!options.counts_at_start || !options.count_in.empty())
+        return Error{ErrorCode::usage, 0,
+                     "--count-at-start and --count-in need --mode=exact: samples begin anywhere"};
+    return {};
 }
 
 // Exact mode follows the whole run, so it excludes options that choose a part. Values are

@@ -17,7 +17,8 @@ std::optional<GuestThreads::Index> GuestThreads::add(const CpuState& cpu, State 
     const Thread thread{.cpu = cpu,
                         .state = State::stopped,
                         .pace = std::clamp(pace, fastest_pace, slowest_pace),
-                        .progress = threads_.empty() ? 0 : threads_[current_].progress};
+                        .progress = threads_.empty() ? 0 : threads_[current_].progress,
+                        .birth = ++births_};
     auto place =
         lasting_ ? std::ranges::find(threads_, State::stopped, &Thread::state) : threads_.end();
     if (place == threads_.end()) {

@@ -63,6 +63,8 @@ class GuestThreads {
     CpuState& cpu(Index index) { return threads_[index].cpu; }
     Pace pace(Index index) const { return threads_[index].pace; }
     State state(Index index) const { return threads_[index].state; }
+    // Tells apart threads that have had the same index.
+    std::uint64_t birth(Index index) const { return threads_[index].birth; }
     bool waits(Index index) const { return state(index) == State::waits; }
     bool has_others() const { return running_ > (threads_[current_].state == State::runs); }
     bool runs_any() const { return running_ != 0; }
@@ -146,6 +148,7 @@ class GuestThreads {
         State state = State::runs;
         Pace pace = usual_pace;
         std::uint64_t progress = 0;  // in usual instructions
+        std::uint64_t birth = 0;
     };
 
     void set_state(Index index, State state);
@@ -165,6 +168,7 @@ class GuestThreads {
     std::deque<Thread> threads_;  // a deque, as threads must not move when one is added
     Index current_ = 0;
     std::size_t running_ = 0;
+    std::uint64_t births_ = 0;
     std::size_t in_call_ = 0;
     bool lasting_ = false;
     bool awaits_time_ = false;

@@ -6,6 +6,7 @@
 
 #include "emu/guest/guest_space.h"
 #include "emu/guest/guest_threads.h"
+#include "emu/guest/region_request.h"
 #include "emu/guest/sample_end.h"
 
 namespace shadowprof {
@@ -43,6 +44,12 @@ class SyscallHandler {
     // memory; the emulator does the return.
     virtual std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
                                              GuestSpace& space, std::uint64_t elapsed_ns) = 0;
+
+    // Called when a thread with these registers makes a request (decoder/client_request.h), in runs
+    // with RunLimits::executes_nondeterministic. Sets rdx. Returns what the profiler has to do.
+    virtual std::optional<RegionRequest> on_client_request(CpuState&, GuestSpace&) {
+        return std::nullopt;
+    }
 };
 
 // Answers nothing: the first call of the kernel or the vDSO ends the sample with `end`.

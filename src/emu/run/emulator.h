@@ -29,6 +29,7 @@
 #include "emu/translation/translator.h"
 #include "emu/watch/access_watcher.h"
 #include "emu/watch/probe_watch.h"
+#include "emu/watch/region_watch.h"
 
 namespace shadowprof {
 
@@ -118,6 +119,12 @@ class Emulator {
         probes_ = probes;
         translator_.instrument_probed(probes);
     }
+    // From now on, entries into counted functions and returns from them are noted in the trace;
+    // null: they are not. Must not be called during a run. Forgets all code.
+    void watch_regions(RegionWatch* regions) {
+        regions_ = regions;
+        translator_.instrument_regions(regions);
+    }
     // The next run ends with SampleEnd::met if the first thread reaches this state; null: no state
     // is awaited. `state` must live as long. To be called in a sample, but not during a run.
     void await(const AwaitedState* state) {
@@ -178,6 +185,7 @@ class Emulator {
     Nondeterminism nondeterminism_ = Nondeterminism::native;
     AccessWatcher* watcher_ = nullptr;
     ProbeWatch* probes_ = nullptr;
+    RegionWatch* regions_ = nullptr;
     const AwaitedState* awaited_ = nullptr;
     FaultInfo fault_;
     TraceBuffer buffer_;

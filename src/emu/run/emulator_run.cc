@@ -350,7 +350,36 @@ void Emulator::Run::on_single_step() {
     if (!native) return fall_back_to_single_step(pc);
     // The record that was just left is left again by the instruction.
     context_.trace_cursor += sizeof(std::uint64_t);
+    if (e_.translator_.makes_request(pc)) {
+        answer_request(pc);
+        if (is_over()) return;
+        native = e_.translator_.one_nondeterministic(pacer_.level(), pc);
+    }
     enter_entry(native, pc);
+}
+
+// The current thread makes a request by the instruction at `pc`.
+void Emulator::Run::answer_request(GuestAddress pc) {
+    pc_ = pc;
+    store_registers();
+    const auto request = syscalls_.on_client_request(cpu(), e_.memory_);
+    load_registers();
+    if (!request) return;
+    constexpr std::size_t bytes = 2 * sizeof(std::uint64_t);
+    const std::string_view name = request->name;
+    for (std::size_t at = 0; at < name.size(); at += bytes) {
+        std::uint64_t words[2] = {};
+        std::memcpy(words, name.data() + at, std::min(bytes, name.size() - at));
+        note_region({.pc = pc, .value = words[0], .key = words[1], .probe = region_name_note});
+    }
+    note_region(
+        {.pc = pc, .value = static_cast<std::uint64_t>(request->kind), .probe = region_note});
+}
+
+void Emulator::Run::note_region(const ProbeRecord& record) {
+    if (is_over() || note(record)) return;
+    submit_trace();
+    new_buffer();
 }
 
 void Emulator::Run::fall_back_to_single_step(GuestAddress pc) {
@@ -408,10 +437,38 @@ void Emulator::Run::on_instrumented() {
     pc_ = cpu().rip = e_.translator_.block_start(block);
     if (e_.watcher_) {
         if (const auto reason = e_.watcher_->on_access(cpu(), e_.memory_)) return end(*reason);
-    } else if (e_.probes_ && !note_probed()) {
-        return on_notes_full();
+        return enter_entry(e_.translator_.behind_instrumentation(block), pc_);
     }
+    const auto clears = e_.translator_.counters().cache_clears;
+    bool has_room = !e_.regions_ || follow_regions();
+    if (e_.probes_) has_room &= note_probed();
+    if (!has_room) return on_notes_full();
+    if (clears != e_.translator_.counters().cache_clears) return enter_at(pc_);
     enter_entry(e_.translator_.behind_instrumentation(block), pc_);
+}
+
+// The current thread may enter or leave a counted function. False if the sink has no room for more.
+// The same instruction may then come again, which the watch takes for one step.
+bool Emulator::Run::follow_regions() {
+    auto& regions = *e_.regions_;
+    if (!regions.is_watched(pc_)) return true;
+    const auto thread = threads_.current();
+    const auto stack_pointer = regions.stack_pointer(pc_, cpu());
+    const auto step = regions.step({.thread = thread,
+                                    .birth = threads_.birth(thread),
+                                    .pc = pc_,
+                                    .stack_pointer = stack_pointer});
+    const auto note_kind = [&](RegionRequest::Kind kind) {
+        return note({.pc = pc_, .value = static_cast<std::uint64_t>(kind), .probe = region_note});
+    };
+    bool has_room = true;
+    if (step.leaves) has_room &= note_kind(RegionRequest::Kind::leave);
+    if (!step.enters) return has_room;
+    has_room &= note_kind(RegionRequest::Kind::enter);
+    const auto return_address = read_value<GuestAddress>(e_.memory_, {stack_pointer});
+    if (return_address && regions.await_return(*return_address))
+        e_.translator_.instrument(*return_address);
+    return has_room;
 }
 
 void Emulator::Run::on_awaited() {
@@ -443,21 +500,25 @@ bool Emulator::Run::is_met(const AwaitedState& state) {
 }
 
 // Notes the probes of the instruction that is about to run. False if the sink has no room for more.
+// Adds a note of the current thread behind the last record. False if the sink has no room for more.
+bool Emulator::Run::note(ProbeRecord record) {
+    const auto* cursor = reinterpret_cast<const std::uint64_t*>(context_.trace_cursor);
+    record.thread = threads_.current();
+    return sink_.note(record, static_cast<std::size_t>(start_ - cursor));
+}
+
 bool Emulator::Run::note_probed() {
-    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     bool room = true;
     for (const BoundProbe& probe : e_.probes_->at(pc_)) {
         if (probe.uses_vectors())
             std::memcpy(cpu().xsave.data(), context_.xsave, cpu().xsave.size());
         const auto event = evaluate(probe, cpu(), e_.memory_, std::nullopt);
         if (!event) continue;
-        room &= sink_.note({.pc = pc_,
-                            .value = event->value,
-                            .key = event->key,
-                            .probe = event->probe,
-                            .missed = event->missed,
-                            .thread = threads_.current()},
-                           static_cast<std::size_t>(start_ - cursor));
+        room &= note({.pc = pc_,
+                      .value = event->value,
+                      .key = event->key,
+                      .probe = event->probe,
+                      .missed = event->missed});
     }
     return room;
 }
@@ -465,16 +526,13 @@ bool Emulator::Run::note_probed() {
 // False if the sink has no room for more.
 bool Emulator::Run::note_system_call(const BlockInfo& block) {
     if (!limits_.notes_system_calls || pacer_.level() == TraceLevel::none) return true;
-    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     const auto number = static_cast<std::uint32_t>(cpu()[Gpr::rax]);
     if (limits_.notes_call_results)
         e_.calls_in_progress_[threads_.current()] = {.pc = block.last, .number = number};
-    return sink_.note({.pc = block.last,
-                       .value = number,
-                       .key = cpu()[Gpr::rsp],
-                       .probe = is_begun_again(block) ? repeated_call_note : system_call_note,
-                       .thread = threads_.current()},
-                      static_cast<std::size_t>(start_ - cursor));
+    return note({.pc = block.last,
+                 .value = number,
+                 .key = cpu()[Gpr::rsp],
+                 .probe = is_begun_again(block) ? repeated_call_note : system_call_note});
 }
 
 // The run ends with the current thread's call. Unless that has returned, it was not made, or the
@@ -523,13 +581,10 @@ void Emulator::Run::note_call_result() {
     if (pacer_.level() == TraceLevel::none) return;
     const auto call = std::exchange(e_.calls_in_progress_[threads_.current()], {});
     if (!call || (!call->result && cpu().rip != call->pc + syscall_bytes)) return;
-    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
-    const bool has_room = sink_.note({.pc = call->pc,
-                                      .value = call->number,
-                                      .key = call->result.value_or(cpu()[Gpr::rax]),
-                                      .probe = call_result_note,
-                                      .thread = threads_.current()},
-                                     static_cast<std::size_t>(start_ - cursor));
+    const bool has_room = note({.pc = call->pc,
+                                .value = call->number,
+                                .key = call->result.value_or(cpu()[Gpr::rax]),
+                                .probe = call_result_note});
     if (has_room) return;
     submit_trace();
     if (pacer_.finished()) return end(SampleEnd::size);

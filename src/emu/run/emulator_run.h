@@ -54,6 +54,8 @@ class Emulator::Run {
     void on_syscall();
     void on_vdso_call();
     void on_single_step();
+    void answer_request(GuestAddress pc);
+    void note_region(const ProbeRecord& record);
     void fall_back_to_single_step(GuestAddress pc);
     void on_trace_full();
     void on_fault();
@@ -61,6 +63,8 @@ class Emulator::Run {
     void on_instrumented();
     void on_awaited();
     bool is_met(const AwaitedState& state);
+    bool note(ProbeRecord record);
+    bool follow_regions();
     bool note_probed();
     bool note_system_call(const BlockInfo& block);
     void note_call_left(SampleEnd why);

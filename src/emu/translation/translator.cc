@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/stopwatch.h"
+#include "decoder/client_request.h"
 
 namespace shadowprof {
 namespace {
@@ -147,13 +148,32 @@ const std::uint8_t* Translator::one_nondeterministic(TraceLevel level, GuestAddr
     const auto known = executed_natively_.find({level, address});
     if (known != executed_natively_.end()) return known->second;
     const auto in = decode_at(address);
-    if (!in || !in->is_nondeterministic()) return nullptr;
+    if (!in || !is_nondeterministic(*in)) return nullptr;
     const auto manner = std::exchange(nondeterminism_, Nondeterminism::native);
     const auto* entry = one_instruction(level, address);
     nondeterminism_ = manner;
     if (!entry || draft_.terminator == Terminator::single_stepped) return nullptr;
     executed_natively_[{level, address}] = entry;
     return entry;
+}
+
+bool Translator::is_nondeterministic(const Instruction& instruction) const {
+    return instruction.is_nondeterministic() ||
+           (std::ranges::equal(instruction.bytes(), client_request_last()) &&
+            makes_request(instruction.address()));
+}
+
+bool Translator::makes_request(GuestAddress address) const {
+    const GuestAddress start{address.value - client_request_preamble_bytes};
+    std::array<std::byte, client_request_code.size()> code;
+    for (std::size_t read = 0; read < code.size();) {
+        const auto bytes = memory_.executable_bytes(start + read);
+        const auto size = std::min(bytes.size(), code.size() - read);
+        if (size == 0) return false;
+        std::copy_n(bytes.begin(), size, code.begin() + static_cast<std::ptrdiff_t>(read));
+        read += size;
+    }
+    return is_client_request(code);
 }
 
 bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
@@ -174,7 +194,7 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
         if (!in) break;
         if (ahead_.under_way && !is_constant(in->next() - 1)) break;
         const bool given_up =
-            nondeterminism_ == Nondeterminism::single_stepped && in->is_nondeterministic();
+            nondeterminism_ == Nondeterminism::single_stepped && is_nondeterministic(*in);
         const auto terminator = given_up ? Terminator::single_stepped : terminator_of(in->flow());
         // A single-stepped instruction is alone in its block, as the state before it must be
         // precise.
@@ -193,7 +213,8 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
 
 bool Translator::needs_exit(const Instruction& instruction) const {
     if (instruments_accesses_) return instruction.accesses_memory();
-    return probes_ && probes_->is_probed(instruction);
+    const bool is_probed = probes_ && probes_->is_probed(instruction);
+    return is_probed || (regions_ && regions_->watches(instruction));
 }
 
 void Translator::instrument_probed(ProbeWatch* probes) {

@@ -20,6 +20,7 @@
 #include "emu/watch/address_tracker.h"
 #include "emu/watch/awaited_state.h"
 #include "emu/watch/probe_watch.h"
+#include "emu/watch/region_watch.h"
 #include "emu/watch/value_tracker.h"
 
 namespace shadowprof {
@@ -73,8 +74,16 @@ class Translator {
     // none. Superblocks may not contain blocks for which is_instrumented() is true. `probes` must
     // outlive its use.
     void instrument_probed(ProbeWatch* probes);
+    // The same for the entries and returns of counted functions. Forgets all code.
+    void instrument_regions(RegionWatch* regions) {
+        clear();
+        regions_ = regions;
+    }
+    // To be called when `regions` watches this instruction, too.
+    void instrument(GuestAddress address) { retire_around(address); }
     bool is_instrumented(GuestAddress block_start) const {
-        return probes_ && !probes_->at(block_start).empty();
+        return (probes_ && !probes_->at(block_start).empty()) ||
+               (regions_ && regions_->is_watched(block_start));
     }
     // From now on code exits with ExitReason::awaited before the instruction at state->cpu.rip,
     // anywhere in a block, if the `telling` registers have the state's sum; null: nowhere. Blocks
@@ -104,6 +113,9 @@ class Translator {
     // all the same, and goes on behind it. Null if the instruction is not nondeterministic or
     // cannot be translated.
     const std::uint8_t* one_nondeterministic(TraceLevel level, GuestAddress address);
+    // Whether the instruction at `address` makes a request (decoder/client_request.h). With
+    // Nondeterminism::single_stepped it counts as nondeterministic.
+    bool makes_request(GuestAddress address) const;
 
     // Translates code ahead of need, nearest first: from `roots` and from code that ran since the
     // last call, along direct branches, into calls and behind them. The levels are
@@ -249,6 +261,7 @@ class Translator {
     bool is_awaited(GuestAddress address) const { return awaited_ && awaited_->cpu.rip == address; }
     void retire_around(GuestAddress address);
     std::optional<Instruction> decode_at(GuestAddress address);
+    bool is_nondeterministic(const Instruction& instruction) const;
     bool flags_live_at_start() const;
     // Superblocks; see translator_superblock.cc.
     std::vector<Draft> draft_parts(TraceLevel level, std::span<const BlockId> blocks);
@@ -315,6 +328,7 @@ class Translator {
     bool has_superblocks_ = false;
     bool instruments_accesses_ = false;
     ProbeWatch* probes_ = nullptr;
+    RegionWatch* regions_ = nullptr;
     const AwaitedState* awaited_ = nullptr;
     struct AwaitedExit {
         const std::uint8_t* exit = nullptr;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/stopwatch.h"
+#include "emu/watch/region_watch.h"
 #include "emu/worker/confinement.h"
 #include "emu/worker/load_watcher.h"
 #include "emu/worker/own_place.h"
@@ -131,6 +132,7 @@ class Worker {
     BlockTables tables_;
     WorkerConversation conversation_;
     std::unique_ptr<ProbeWatch> probes_, load_probes_;
+    RegionWatch regions_;
     std::unique_ptr<Emulator> emulator_;
     DroppedTrace dropped_;
     PageRecording recording_;              // for the last sample with a recording
@@ -506,13 +508,16 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
 bool Worker::set_probes(const WorkerSocket::Message& message) {
     const auto request = body_of<ProbesMessage>(message);
     if (!request || request->places > SharedArea::mailbox_bytes / sizeof(PlaceRange) ||
+        request->counted > SharedArea::mailbox_bytes / sizeof(GuestAddress) ||
         request->text_bytes > SharedArea::mailbox_bytes)
         return false;
     const auto mailbox =
-        area_.reach_mailbox(request->places * sizeof(PlaceRange) + request->text_bytes);
+        area_.reach_mailbox(request->places * sizeof(PlaceRange) +
+                            request->counted * sizeof(GuestAddress) + request->text_bytes);
     if (!mailbox) return false;
     const auto* ranges = reinterpret_cast<const PlaceRange*>(mailbox->data());
-    const auto* text = reinterpret_cast<const char*>(ranges + request->places);
+    const auto* counted = reinterpret_cast<const GuestAddress*>(ranges + request->places);
+    const auto* text = reinterpret_cast<const char*>(counted + request->counted);
     std::vector<std::string> texts;
     for (std::string_view rest(text, request->text_bytes); !rest.empty();) {
         const auto end = std::min(rest.find('\0'), rest.size());
@@ -529,6 +534,9 @@ bool Worker::set_probes(const WorkerSocket::Message& message) {
         load_probes_ = std::make_unique<ProbeWatch>(*probes, places, Probed::timed_loads);
     }
     emulator_->watch_probes(probes_.get());
+    if (request->is_program_new != 0) regions_ = {};
+    regions_.set_entries({counted, counted + request->counted});
+    emulator_->watch_regions(request->has_counted != 0 ? &regions_ : nullptr);
     const ProbesSetMessage answer{.understood = probes.has_value()};
     return socket_.send(MessageKind::probes_set, answer).has_value();
 }

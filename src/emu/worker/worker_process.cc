@@ -268,16 +268,21 @@ Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& messa
     return outcome;
 }
 
-Result<void> WorkerProcess::set_probes(std::span<const std::string> texts,
-                                       std::span<const PlaceRange> places) {
+Result<void> WorkerProcess::set_probes(const WorkerProbeRequest& request) {
     const auto mailbox = area_.mailbox();
     std::string text;
-    for (const std::string& each : texts) text.append(each).push_back('\0');
-    if (places.size_bytes() + text.size() > mailbox.size())
+    for (const std::string& each : request.texts) text.append(each).push_back('\0');
+    const auto places = std::as_bytes(request.places), counted = std::as_bytes(request.counted);
+    if (places.size() + counted.size() + text.size() > mailbox.size())
         return Error{ErrorCode::unsupported, 0, "probes speak of too many places"};
-    std::ranges::copy(std::as_bytes(places), mailbox.begin());
-    std::memcpy(mailbox.data() + places.size_bytes(), text.data(), text.size());
-    TRY(socket_.send(MessageKind::probes, ProbesMessage{places.size(), text.size()}));
+    const auto rest =
+        std::ranges::copy(counted, std::ranges::copy(places, mailbox.begin()).out).out;
+    std::ranges::copy(std::as_bytes(std::span(text)), rest);
+    TRY(socket_.send(MessageKind::probes, ProbesMessage{.places = request.places.size(),
+                                                        .text_bytes = text.size(),
+                                                        .counted = request.counted.size(),
+                                                        .has_counted = request.has_counted,
+                                                        .is_program_new = request.is_program_new}));
     TRY_ASSIGN(const auto message, socket_.receive(silence_limit_ms));
     const auto answer = body_of<ProbesSetMessage>(message);
     if (message.kind != MessageKind::probes_set || !answer || answer->understood == 0)

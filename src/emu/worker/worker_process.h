@@ -146,6 +146,15 @@ struct LoadsOutcome {
     std::vector<ProbeRecord> probed;
 };
 
+struct WorkerProbeRequest {
+    std::span<const std::string> texts;
+    std::span<const PlaceRange> places;  // where place tests hold
+    // Whether calls of counted functions are noted, and their entries.
+    bool has_counted = false;
+    std::span<const GuestAddress> counted = {};
+    bool is_program_new = false;  // no thread is in one of them
+};
+
 class WorkerProcess {
   public:
     // Starts this program again (/proc/self/exe) with `arguments`, whose main must call
@@ -183,9 +192,8 @@ class WorkerProcess {
         TRY(begin_sample(request));
         return finish_sample(listener);
     }
-    // Sets the probes of the runs that follow, and where place tests hold. Must not be called in a
-    // sample; blocks.
-    Result<void> set_probes(std::span<const std::string> texts, std::span<const PlaceRange> places);
+    // Sets what is noted in the runs that follow. Must not be called in a sample; blocks.
+    Result<void> set_probes(const WorkerProbeRequest& request);
     // Lets the worker translate ahead. Must not be called in a sample; blocks.
     Result<PreparedMessage> prepare(const PrepareRequest& request);
     // Begins a latency session. Each question needs an answer. next_of_loads() returns the error

@@ -144,10 +144,13 @@ struct PreparedMessage {
 };
 
 // Sets the probes of the runs that follow and forgets all code. The mailbox has the places, then
-// the texts, each with a zero behind it.
+// the entries of counted functions, then the texts, each with a zero behind it.
 struct ProbesMessage {
     std::uint64_t places;  // PlaceRanges in the mailbox
     std::uint64_t text_bytes;
+    std::uint64_t counted;         // GuestAddresses in the mailbox
+    std::uint64_t has_counted;     // not 0: calls of such functions are noted (RegionWatch)
+    std::uint64_t is_program_new;  // not 0: no thread is in one of them
 };
 
 struct ProbesSetMessage {

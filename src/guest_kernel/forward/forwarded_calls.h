@@ -13,6 +13,7 @@
 #include "emu/guest/syscall_handler.h"
 #include "emu/worker/worker_main.h"
 #include "guest_kernel/forward/call_messages.h"
+#include "guest_kernel/forward/client_requests.h"
 #include "guest_kernel/forward/guest_futexes.h"
 #include "syscalls/call_memory.h"
 #include "syscalls/syscall_facts.h"
@@ -35,6 +36,9 @@ class ForwardedCalls final : public SyscallHandler {
     // the emulation.
     std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
                                      GuestSpace& space, std::uint64_t elapsed_ns) override;
+    std::optional<RegionRequest> on_client_request(CpuState& cpu, GuestSpace& space) override {
+        return answer_client_request(cpu, space);
+    }
 
   private:
     struct Call {

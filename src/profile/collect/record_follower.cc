@@ -66,7 +66,8 @@ unsigned RecordFollower::take_outside(const TraceRecord& record) {
     taken_.clear();
     const auto followed = graph_.follow(outside_node_, outside_blocks_, open, taken_);
     if (taken_.empty()) return events;
-    for (const auto link : taken_) graph_.count(link, weight_);
+    if (weight_ != 0)
+        for (const auto link : taken_) graph_.count(link, weight_);
     const auto left = static_cast<std::uint32_t>(outside_blocks_.size() - followed.blocks);
     enter(state_id({.node = followed.node,
                     .first_block = record.first_block + record.blocks - left,
@@ -93,6 +94,10 @@ void RecordFollower::Sights::forget() {
 
 void RecordFollower::finish() {
     graph_.finish(node(), pending(), weight_);
+}
+
+void RecordFollower::cut() {
+    start(graph_.cut(node(), pending(), weight_), {});
 }
 
 bool RecordFollower::full() const {

@@ -42,7 +42,7 @@ class RecordFollower {
     // Sets which steps are events; none at first. A change needs a follower that forgot everything.
     void count_events(EventKinds kinds) { events_ = kinds; }
     EventKinds counted_events() const { return events_; }
-    // From now on each transition counts `weight` times.
+    // From now on each transition counts `weight` times, which may be 0.
     void set_weight(std::uint32_t weight) { weight_ = weight; }
     // A thread starts at a node. `pending` blocks were executed and are part of no complete path
     // yet.
@@ -82,6 +82,8 @@ class RecordFollower {
     unsigned take(const TraceRecord& record);
     // Ends the thread's sample and its last path.
     void finish();
+    // Does the same, and begins another sample at the same place.
+    void cut();
 
     // Whether there are so many states or transitions that flush() and forget() are due.
     bool full() const;

@@ -73,6 +73,7 @@ void ReferenceCollector::take(const Reference& reference) {
 void ReferenceTotals::add(const ReferenceCollector& collector) {
     const auto& locations = collector.locations();
     for (const auto& pair : collector.hazards().pairs()) {
+        if (pair.count == 0) continue;
         const auto first = locations[pair.first], second = locations[pair.second];
         hazards_[{pair.kind, first, second}] += pair.count;
     }

@@ -91,13 +91,7 @@ void SampleCollector::begin(const SampleStart& start) {
     current_ = 0;
     skip_instructions_ = start.skip_instructions;
     weight_ = std::max(start.weight, std::uint32_t{1});
-    follower_.set_weight(weight_);
-    burst_sink_.set_weight(weight_);
-    if (references_) references_->set_weight(weight_);
-    if (branches_) {
-        branches_->set_weight(weight_);
-        branches_->begin_sample();
-    }
+    if (branches_) branches_->begin_sample();
     instructions_ = noted_instructions_ = 0;
     expected_instructions_ = start.expected_instructions;
     time_ns_ = time_left_ns_ = start.time_ns;
@@ -111,6 +105,7 @@ void SampleCollector::begin(const SampleStart& start) {
     traced_level_ = TraceLevel::blocks;
     count_events(bursts_ ? bursts_->events : EventKinds{false, false});
     start_thread(0, start.stack);
+    apply_weight();
 }
 
 // Changes what an event is. Known records store their numbers of events, so they are forgotten.
@@ -126,7 +121,10 @@ void SampleCollector::begin_thread(std::uint32_t thread, std::span<const GuestAd
     assert(in_sample_);
     const auto place = follower_.place();
     start_thread(thread, stack);
-    if (thread != current_) follower_.go_to(place);
+    if (thread != current_)
+        follower_.go_to(place);
+    else
+        apply_weight();
 }
 
 // Leaves the follower at the thread's start.
@@ -152,6 +150,37 @@ void SampleCollector::turn_to(std::uint32_t thread) {
         follower_.go_to(threads_[thread].place);
     else
         start_thread(thread, {});
+    apply_weight();
+}
+
+// Lets the current thread count as it does. While it does not, its weight is 0.
+void SampleCollector::apply_weight() {
+    const auto weight = counts() ? weight_ : 0;
+    follower_.set_weight(weight);
+    burst_sink_.set_weight(weight);
+    if (references_) references_->set_weight(weight);
+    if (branches_) branches_->set_weight(weight);
+    reader_.keep_values(counts());
+}
+
+void SampleCollector::set_counting(std::uint32_t thread, bool counts) {
+    const std::lock_guard lock(mutex_);
+    assert(in_sample_);
+    turn_to(thread);
+    if (this->counts() == counts) return;
+    follower_.cut();
+    threads_[current_].counts = counts;
+    apply_weight();
+}
+
+void SampleCollector::cut_paths() {
+    const std::lock_guard lock(mutex_);
+    assert(in_sample_);
+    for (std::uint32_t thread = 0; thread < threads_.size(); ++thread) {
+        if (!threads_[thread].begun) continue;
+        turn_to(thread);
+        follower_.cut();
+    }
 }
 
 BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint64_t> batch,
@@ -194,7 +223,7 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
 // Calls in the skipped part do not count.
 void SampleCollector::add_system_call(const ProbeRecord& record) {
     if (!counts_system_calls_ || reader_.damaged()) return;
-    if (threads_[current_].skip_instructions != 0) return;
+    if (threads_[current_].skip_instructions != 0 || !counts()) return;
     if (calls_in_progress_.begins_again(record)) return;
     const auto context = graph_.last_context(follower_.node(), follower_.pending());
     auto* const counted =
@@ -213,7 +242,7 @@ void SampleCollector::add_call_result(const ProbeRecord& record) {
 void SampleCollector::settle_probed(const TraceRecord& next,
                                     std::optional<RecordFollower::Position> place) {
     const auto probed = std::exchange(threads_[current_].probed, {});
-    if (!place) return;
+    if (!place || !counts()) return;
     const auto blocks = std::span(reader_.tokens()).subspan(next.first_block, next.blocks);
     const CodeLocation at = resolver_->resolve(probed.back().pc);
     if (blocks.empty() || blocks_[blocks[0]].start != at) return;
@@ -280,14 +309,16 @@ void SampleCollector::follow_up_to(Limit& limit) {
 template <typename Records, typename Limit>
 void SampleCollector::follow_records(Records& records, Limit& limit) {
     if (!branches_) {
-        instructions_ += follower_.follow(records, limit);
+        const auto followed = follower_.follow(records, limit);
+        if (counts()) instructions_ += followed;
         return;
     }
     typename NotedRecords<Records>::Room room;
     bool goes_on = true;
     while (goes_on) {
         NotedRecords noted(records, room);
-        instructions_ += follower_.follow(noted, limit);
+        const auto followed = follower_.follow(noted, limit);
+        if (counts()) instructions_ += followed;
         for (const std::uint32_t id : noted.ids())
             branches_->take(current_, reader_.blocks_of(id), BranchCollector::Counting::counts);
         records = noted.records();
@@ -324,7 +355,7 @@ void SampleCollector::take(const TraceRecord& record) {
             current_, blocks,
             skips ? BranchCollector::Counting::learns_only : BranchCollector::Counting::counts);
     if (skips) return skip(blocks);
-    instructions_ += record.instructions;
+    if (counts()) instructions_ += record.instructions;
     if (are_samples_)
         looks_.pass(1, [&](std::uint64_t, std::uint64_t random) { look_at(blocks, random); });
     if (auto& bursts = threads_[current_].bursts)

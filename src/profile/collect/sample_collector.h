@@ -113,6 +113,13 @@ class SampleCollector {
     void begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     BatchResult add(std::uint32_t thread, std::span<const std::uint64_t> batch,
                     const BlockTable& table);
+    // Whether what the thread executes from now on counts; at its begin it does. What does not
+    // count is still followed, so that stacks and models of caches and branches are right. The
+    // thread must have begun.
+    void set_counting(std::uint32_t thread, bool counts);
+    // Ends the paths of all threads here, so that a profile that is made now has all that was
+    // executed.
+    void cut_paths();
     // Takes what a probe saw before the thread's next record, if that record begins at the same
     // instruction, or what is noted of a system call after the last record (system_call_note and
     // the like). `record` is hostile.
@@ -139,6 +146,7 @@ class SampleCollector {
     // The state of a thread while another one is followed.
     struct Thread {
         bool begun = false;
+        bool counts = true;
         RecordFollower::Position place = {};
         std::uint64_t skip_instructions = 0;
         std::vector<BlockToken> skipped;  // the last skipped blocks, not consumed yet
@@ -149,6 +157,8 @@ class SampleCollector {
     void count_events(EventKinds kinds);
     void start_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     void turn_to(std::uint32_t thread);
+    bool counts() const { return threads_[current_].counts; }
+    void apply_weight();
     void follow();
     void follow_between_bursts(BurstFollower& bursts);
     template <typename Limit>

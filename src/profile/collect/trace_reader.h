@@ -36,6 +36,9 @@ class TraceReader {
     // From now on values are also passed on by caller; null: they are not.
     void set_callers(RecordCallers* callers) { callers_ = callers; }
 
+    // Whether values are passed on from now on; at first they are.
+    void keep_values(bool keeps) { keeps_values_ = keeps; }
+
     // Forgets what ids mean, as the trace comes from another emulator from now on.
     void new_emulator();
     // Begins a sample whose memory layout `resolver` knows.
@@ -125,6 +128,7 @@ class TraceReader {
         Noted& noted = noted_[id];
         if (noted.references) return hand_on_references(id, row);
         in_references_ = false;
+        if (!keeps_values_) return;
         if (noted.rows == noted.room) make_room(id);
         rows_[noted.first_row + noted.rows++] = row;
     }
@@ -170,6 +174,7 @@ class TraceReader {
     TraceLevel level_ = TraceLevel::blocks;
     bool ended_ = true;
     bool damaged_ = false;
+    bool keeps_values_ = true;
 };
 
 class TraceReader::PlainRecords {

@@ -225,6 +225,11 @@ Result<ThreadRuns> read_thread_runs(pid_t pid, pid_t tid) {
     return runs;
 }
 
+bool has_thread_ended(pid_t pid, pid_t tid) {
+    const char state = read_thread_state(pid, tid).value_or('X');
+    return state == 'Z' || state == 'X';
+}
+
 Result<char> read_thread_state(pid_t pid, pid_t tid) {
     TRY_ASSIGN(const ProcStat stat, read_thread_stat(pid, tid));
     return stat.state;

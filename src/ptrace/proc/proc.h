@@ -80,6 +80,8 @@ std::uint64_t read_cpu_ns(pid_t pid);
 // Read /proc/PID/task/TID/stat. The second function returns only the state.
 Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid);
 Result<char> read_thread_state(pid_t pid, pid_t tid);
+// Whether the thread executes nothing more: it is a zombie, or gone.
+bool has_thread_ended(pid_t pid, pid_t tid);
 // Fields of /proc/PID/task/TID/schedstat.
 struct ThreadRuns {
     std::uint64_t run_ns = 0;  // processor time; slightly out of date for a thread that runs

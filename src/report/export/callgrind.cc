@@ -11,13 +11,17 @@
 namespace shadowprof {
 namespace {
 
+// Writes one part. Names are numbered through all parts of a file.
 class CallgrindWriter {
   public:
-    CallgrindWriter(const ExportInput& input, ByteSink& sink)
-        : input_(input), costs_(execution_costs(input.profile, input.symbols)), sink_(sink) {}
+    CallgrindWriter(const ExportInput& input, CallgrindNames& names, ByteSink& sink)
+        : input_(input),
+          costs_(execution_costs(input.profile, input.symbols)),
+          names_(names),
+          sink_(sink) {}
 
-    Result<void> write() {
-        TRY(write_header());
+    Result<void> write(std::size_t number) {
+        TRY(write_header(number));
         for (const auto& [start, function] : costs_.functions) {
             begin_function(start, function);
             for (const auto& [address, place] : function.places)
@@ -29,16 +33,20 @@ class CallgrindWriter {
     }
 
   private:
-    Result<void> write_header() {
+    Result<void> write_header(std::size_t number) {
         const Profile& profile = input_.profile;
         std::string command;
         for (const std::string& word : profile.run.command)
             command += (command.empty() ? "" : " ") + printable(word);
-        text_ = fmt::format(
-            "# callgrind format\nversion: 1\ncreator: shadowprof-{}\npid: {}\ncmd: {}\npart: 1\n",
-            SHADOWPROF_VERSION, profile.run.pid, command);
+        if (number == 1)
+            text_ = fmt::format("# callgrind format\nversion: 1\ncreator: shadowprof-{}\n",
+                                SHADOWPROF_VERSION);
+        text_ += fmt::format("{}pid: {}\ncmd: {}\npart: {}\n", number == 1 ? "" : "\n",
+                             profile.run.pid, command, number);
         text_ += fmt::format("desc: Mode: {}; {} instructions followed\n",
                              printable(profile.sampling.mode), profile.sampling.instructions);
+        if (const auto& part = profile.run.part)
+            text_ += fmt::format("desc: Trigger: Client Request: {}\n", printable(part->name));
         for (const std::string& note : costs_.notes)
             text_ += fmt::format("desc: Note: {}\n", printable(note));
         text_ += "positions: instr line\nevent: Ir : Instructions executed\nevents: Ir\n";
@@ -103,8 +111,8 @@ class CallgrindWriter {
 
     const ExportInput& input_;
     const ExecutionCosts costs_;
+    CallgrindNames& names_;
     ByteSink& sink_;
-    CallgrindNames names_;
     std::string text_;
     std::string file_, function_file_;
 };
@@ -112,8 +120,15 @@ class CallgrindWriter {
 }  // namespace
 
 Result<void> write_callgrind(const ExportInput& input, ByteSink& sink) {
-    if (input.profile.edges.empty()) return no_edges();
-    return CallgrindWriter(input, sink).write();
+    CallgrindNames names;
+    std::size_t number = 0;
+    const auto write = [&](const ExportInput& part) -> Result<void> {
+        if (part.profile.edges.empty()) return no_edges();
+        return CallgrindWriter(part, names, sink).write(++number);
+    };
+    TRY(write(input));
+    for (const ExportInput& part : input.more_parts) TRY(write(part));
+    return {};
 }
 
 }  // namespace shadowprof

@@ -20,6 +20,7 @@ struct ExportFormat {
     bool takes_top = false;     // the hottest entries alone are useful
     bool takes_weight = false;  // has call stacks, weighted by ExportInput::weight
     bool takes_table = false;   // has tables, of which ExportInput::table is one
+    bool takes_parts = false;   // of several profiles, as parts of one run
     bool binary = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "report/lists/stack_weight.h"
@@ -20,6 +21,8 @@ struct ExportInput {
     std::string_view table = default_csv_table;  // for `csv`: the table to write
     // The weight of stacks, for formats with one number per stack.
     StackWeight weight = StackWeight::instructions;
+    // For formats of several parts: those behind this one.
+    std::span<const ExportInput> more_parts = {};
 };
 
 }  // namespace shadowprof

@@ -22,7 +22,7 @@ Result<void> OwnedWorker::replace() {
 
 // A worker that lacks what it needs ends at once. That must be known before a program is started.
 Result<void> OwnedWorker::greet() {
-    if (process_->set_probes({}, {})) return {};
+    if (process_->set_probes({})) return {};
     return Error{
         ErrorCode::system, 0,
         "the emulator's process does not start; it needs memory and may reserve 80 GiB of address "

@@ -30,6 +30,10 @@ void TraceConsumer::segment(WorkerProcess& worker, const TraceSegment& segment) 
     });
 }
 
+void TraceConsumer::begin_program() {
+    add([](TraceUser& user) { user.begin_program(); });
+}
+
 void TraceConsumer::restart(pid_t id, std::vector<GuestAddress> stack) {
     add([id, stack = std::move(stack)](TraceUser& user) { user.restart(id, stack); });
 }

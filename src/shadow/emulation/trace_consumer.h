@@ -18,6 +18,8 @@ namespace shadowprof {
 class TraceUser {
   public:
     virtual ~TraceUser() = default;
+    // The process executes another program.
+    virtual void begin_program() {}
     // The program goes on at another place than where the trace ended. `id` and
     // `stack`, innermost first, are the first thread's. Other threads begin anew.
     virtual void restart(pid_t id, std::vector<GuestAddress> stack) = 0;
@@ -45,6 +47,7 @@ class TraceConsumer {
     // Returns the segment to `worker` when it is consumed.
     void segment(WorkerProcess& worker, const TraceSegment& segment);
     // These take effect after the segments so far.
+    void begin_program();
     void restart(pid_t id, std::vector<GuestAddress> stack);
     void begin_thread(GuestThreads::Index index, pid_t id, std::vector<GuestAddress> stack);
     void set_layout(MemoryMap map);

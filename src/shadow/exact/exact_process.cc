@@ -39,20 +39,10 @@ bool ExactProcess::note(Result<bool> followed) {
     return false;
 }
 
-// A process whose thread has gone ends within a moment.
-bool ExactProcess::has_ended() const {
-    constexpr std::chrono::milliseconds moment{2000}, look{1};
-    for (auto waited = 0 * look; waited < moment; waited += look) {
-        const auto state = read_thread_state(target_.pid(), target_.pid()).value_or('X');
-        if (state == 'Z' || state == 'X') return true;
-        WaitHub::sleep(look);
-    }
-    return false;
-}
-
 ExactProcess::Fate ExactProcess::fate() const {
     if (!failure_) return Fate::let_go;
-    if (failure_->code == ErrorCode::gone) return has_ended() ? Fate::ended : Fate::let_go;
+    if (failure_->code == ErrorCode::gone)
+        return ends_soon(target_.pid(), target_.pid()) ? Fate::ended : Fate::let_go;
     if (run_ && !run_->is_current()) return Fate::killed;
     return failure_->code == ErrorCode::interrupted ? Fate::given_up : Fate::let_go;
 }

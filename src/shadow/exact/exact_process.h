@@ -59,7 +59,6 @@ class ExactProcess {
     Result<bool> try_begin();
     bool note(Result<bool> followed);
     Fate fate() const;
-    bool has_ended() const;
     void settle(Outcome& outcome);
 
     Target& target_;

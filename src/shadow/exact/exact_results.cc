@@ -31,6 +31,7 @@ void ExactResults::add(std::uint64_t number, pid_t pid, const ExactProcess::Outc
     counts_.parts += counts.parts;
     counts_.cpu_ns += counts.cpu_ns;
     counts_.is_damaged |= counts.is_damaged;
+    counts_.regions.add(counts.regions);
     for (const auto& [name, counter] : worker_counters)
         counters_.*counter += outcome.counters.*counter;
     for (std::uint64_t part = 0; part < counts.parts; ++part) {
@@ -115,6 +116,27 @@ void ExactResults::fill_threads(Profile& profile) const {
     join_and_sort(profile.threads);
 }
 
+void ExactResults::fill_region_notes(std::vector<std::string>& notes) const {
+    const auto& regions = counts_.regions;
+    if (!regions.started)
+        notes.emplace_back(
+            "nothing was counted: the program did not ask to start (--count-at-start=no)");
+    if (regions.stops_without_start != 0)
+        notes.push_back(fmt::format("{} requests to stop counting came while nothing was counted",
+                                    regions.stops_without_start));
+    if (counts_functions_ && regions.entered == 0)
+        notes.emplace_back(
+            "nothing was counted: no function that --count-in names was called, or its file has no "
+            "symbols");
+    if (regions.lost != 0)
+        notes.push_back(
+            fmt::format("the rest of {} calls of counted functions was not counted", regions.lost));
+    if (regions.unknown_calls != 0)
+        notes.push_back(
+            fmt::format("{} requests to call a function outside of the emulation were not followed",
+                        regions.unknown_calls));
+}
+
 void ExactResults::fill_notes(std::vector<std::string>& notes) const {
     if (!stats_.stopped_early.empty())
         notes.push_back(
@@ -132,6 +154,7 @@ void ExactResults::fill_notes(std::vector<std::string>& notes) const {
     notes.insert(notes.end(), divergences_.begin(), divergences_.end());
     for (const auto& [reason, times] : stats_.excluded)
         notes.push_back(fmt::format("{} intervals are not covered: {}", times, reason));
+    fill_region_notes(notes);
     unprivileged_.fill(notes);
     if (counts_.is_damaged) notes.emplace_back("the trace was damaged");
 }

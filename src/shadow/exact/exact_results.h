@@ -18,8 +18,11 @@ class ExactResults {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // To be called first.
-    void begin(Clock::time_point start) { log_ = ProcessLog(start); }
+    // To be called first. `counts_functions`: only calls of certain functions count.
+    void begin(Clock::time_point start, bool counts_functions) {
+        log_ = ProcessLog(start);
+        counts_functions_ = counts_functions;
+    }
     // The processes of the run, to be told of their begins and ends.
     ProcessLog& log() { return log_; }
     // A process has executed another program, which has this command.
@@ -45,6 +48,7 @@ class ExactResults {
     void add_threads(pid_t pid, const ExactProcess::Outcome& outcome);
     void fill_sampling(SamplingStats& sampling) const;
     void fill_threads(Profile& profile) const;
+    void fill_region_notes(std::vector<std::string>& notes) const;
     void fill_notes(std::vector<std::string>& notes) const;
 
     ProcessLog log_{Clock::time_point()};
@@ -55,6 +59,7 @@ class ExactResults {
     std::vector<std::string> reasons_;  // why children are not covered to their end
     std::vector<Thread> threads_;
     UnprivilegedPrograms unprivileged_;
+    bool counts_functions_ = false;
     std::uint64_t ended_ = 0, let_go_ = 0, outlived_ = 0;
 };
 

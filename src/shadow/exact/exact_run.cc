@@ -19,11 +19,6 @@ constexpr std::chrono::milliseconds observation_period{50};
 // Each needs an emulator's process.
 constexpr std::size_t max_processes_at_once = 64;
 
-bool lives(pid_t pid) {
-    const auto state = read_thread_state(pid, pid);
-    return state && *state != 'Z' && *state != 'X';
-}
-
 // Becomes readable when any process may have a new status. Invalid if there can be none.
 UniqueFd open_sigchld() {
     sigset_t set;
@@ -35,20 +30,23 @@ UniqueFd open_sigchld() {
 }  // namespace
 
 ExactRun::ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub,
-                   ModuleTable& modules, ProcessProfile& profile, const ProbeRequest* probes)
+                   ModuleTable& modules, ProcessProfile& profile, PartTaker& parts,
+                   const ProbeRequest* probes)
     : options_(options),
       seed_(seed),
       hub_(hub),
       modules_(modules),
       profile_(profile),
+      parts_(parts),
       probes_(probes),
       sigchld_(open_sigchld()) {}
 
 Result<std::unique_ptr<ExactRun>> ExactRun::create(const RunOptions& options, std::uint64_t seed,
                                                    WaitHub& hub, ModuleTable& modules,
-                                                   ProcessProfile& profile,
+                                                   ProcessProfile& profile, PartTaker& parts,
                                                    const ProbeRequest* probes) {
-    std::unique_ptr<ExactRun> run(new ExactRun(options, seed, hub, modules, profile, probes));
+    std::unique_ptr<ExactRun> run(
+        new ExactRun(options, seed, hub, modules, profile, parts, probes));
     if (!run->sigchld_) return errno_error("signalfd");
     TRY_ASSIGN(auto worker, run->take_worker());
     run->idle_workers_.push_back(std::move(worker));
@@ -64,7 +62,7 @@ Result<std::unique_ptr<ExactWorker>> ExactRun::take_worker() {
     }
     TRY_ASSIGN(auto process, OwnedWorker::start(hub_));
     return std::make_unique<ExactWorker>(std::move(process), profile_.add_collector(), modules_,
-                                         probes_, options_.bursts, seed_ + workers_started_++);
+                                         parts_, probes_, options_, seed_ + workers_started_++);
 }
 
 void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_request) {
@@ -73,7 +71,7 @@ void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_
     end_request_ = end_request;
     begin_ = Clock::now();
     next_progress_ = begin_ + progress_period;
-    results_.begin(begin_);
+    results_.begin(begin_, !options_.count_in.empty());
     results_.log().begin(0, target.pid(), std::nullopt, options_.command, begin_);
     followed_[0] = {};
     if (auto worker = take_worker()) begin(0, {}, std::move(*worker));
@@ -163,6 +161,7 @@ void ExactRun::begin(Number number, const Birth& birth, std::unique_ptr<ExactWor
     auto& target = followed.born ? *followed.born : *target_;
     worker->trace.begin_process(number == 0 ? std::nullopt
                                             : std::optional(CodeView::of(target.pid())));
+    worker->probes.new_program();
     followed.process =
         std::make_unique<ExactProcess>(target, std::move(worker), options_of(number, birth));
     if (!followed.process->begin()) finish(number);
@@ -227,7 +226,7 @@ void ExactRun::finish(Number number) {
 
 // A target that was let go may end while other processes are followed.
 void ExactRun::note_end_of_target() {
-    if (!followed_.contains(0) && !lives(target_->pid())) is_over_ = true;
+    if (!followed_.contains(0) && has_thread_ended(target_->pid(), target_->pid())) is_over_ = true;
 }
 
 void ExactRun::show_progress() {

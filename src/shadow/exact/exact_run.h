@@ -20,10 +20,10 @@ namespace shadowprof {
 
 class ExactRun {
   public:
-    // `hub`, `modules`, `profile` and `probes` must outlive it; `probes` may be null.
+    // `hub`, `modules`, `profile`, `parts` and `probes` must outlive it; `probes` may be null.
     static Result<std::unique_ptr<ExactRun>> create(const RunOptions& options, std::uint64_t seed,
                                                     WaitHub& hub, ModuleTable& modules,
-                                                    ProcessProfile& profile,
+                                                    ProcessProfile& profile, PartTaker& parts,
                                                     const ProbeRequest* probes = nullptr);
 
     // Follows the target, which stands before its first instruction, to its end, and if it follows
@@ -50,7 +50,7 @@ class ExactRun {
     using Number = std::uint64_t;
 
     ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
-             ProcessProfile& profile, const ProbeRequest* probes);
+             ProcessProfile& profile, PartTaker& parts, const ProbeRequest* probes);
     Result<std::unique_ptr<ExactWorker>> take_worker();
     ForwardedOptions options_of(Number number, const Birth& birth);
     void follow_all();
@@ -70,6 +70,7 @@ class ExactRun {
     WaitHub& hub_;
     ModuleTable& modules_;
     ProcessProfile& profile_;
+    PartTaker& parts_;
     const ProbeRequest* probes_;
     UniqueFd sigchld_;
 

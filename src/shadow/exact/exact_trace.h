@@ -12,6 +12,7 @@
 #include "profile/code/module_table.h"
 #include "profile/collect/sample_collector.h"
 #include "shadow/emulation/trace_consumer.h"
+#include "shadow/exact/counted_regions.h"
 #include "shadow/request/run_options.h"
 
 namespace shadowprof {
@@ -19,14 +20,15 @@ namespace shadowprof {
 // Passes the trace to a collector. Each contiguous part of it is a sample.
 class ExactTrace final : public TraceUser {
   public:
-    // `collector` and `modules` must outlive it. If there are no `bursts`, everything counts.
-    ExactTrace(SampleCollector& collector, ModuleTable& modules,
-               const std::optional<BurstOptions>& bursts, std::uint64_t seed);
+    // All must outlive it but `bursts`. If there are none, everything counts.
+    ExactTrace(SampleCollector& collector, ModuleTable& modules, PartTaker& parts,
+               const RunOptions& options, std::uint64_t seed);
 
     // The trace of another process begins. `view` is given for all but the run's first one. Needs
     // that end() has been called since the last process, if there was one.
     void begin_process(std::optional<CodeView> view);
 
+    void begin_program() override;
     void restart(pid_t id, std::vector<GuestAddress> stack) override;
     void begin_thread(GuestThreads::Index index, pid_t id,
                       std::vector<GuestAddress> stack) override;
@@ -43,6 +45,7 @@ class ExactTrace final : public TraceUser {
         std::uint64_t cpu_ns = 0;                       // that the collector took
         std::map<pid_t, std::uint64_t> by_thread = {};  // instructions, by the thread's id
         bool is_damaged = false;
+        RegionCounts regions = {};
     };
     // Ends the last part. Needs that everything is used.
     Counts end();
@@ -53,6 +56,8 @@ class ExactTrace final : public TraceUser {
     void end_part();
 
     SampleCollector& collector_;
+    PartTaker& parts_;
+    CountedRegions regions_;
     MemoryMap map_;
     ModuleTable& modules_;
     std::optional<CodeView> view_;

@@ -15,12 +15,13 @@
 namespace shadowprof {
 
 struct ExactWorker {
-    // `collector`, `modules` and `request` must outlive it; `request` is null without probes.
+    // `collector`, `modules`, `parts` and `request` must outlive it; `request` is null without
+    // probes.
     ExactWorker(OwnedWorker started, SampleCollector& collector, ModuleTable& modules,
-                const ProbeRequest* request, const std::optional<BurstOptions>& bursts,
+                PartTaker& parts, const ProbeRequest* request, const RunOptions& options,
                 std::uint64_t seed)
         : process(std::move(started)),
-          trace(collector, modules, bursts, seed),
+          trace(collector, modules, parts, options, seed),
           probes(request, modules),
           consumer(trace) {}
 

@@ -52,9 +52,17 @@ std::size_t ForwardedProcess::live_threads() const {
         std::ranges::count_if(threads_, [](const auto& thread) { return thread != nullptr; }));
 }
 
-bool ForwardedProcess::lives() const {
-    const auto state = read_thread_state(target_.pid(), live_tid()).value_or('X');
-    return state != 'Z' && state != 'X';
+bool ends_soon(pid_t pid, pid_t tid) {
+    constexpr std::chrono::milliseconds moment{2000}, look{1};
+    for (auto waited = 0 * look; waited < moment; waited += look) {
+        if (has_thread_ended(pid, tid)) return true;
+        WaitHub::sleep(look);
+    }
+    return false;
+}
+
+bool ForwardedProcess::ends_soon() const {
+    return shadowprof::ends_soon(target_.pid(), live_tid());
 }
 
 std::size_t ForwardedProcess::first_standing() const {
@@ -205,8 +213,7 @@ bool ForwardedProcess::outlives(std::size_t index) const {
     for (auto waited = look; waited < moment; waited += look) {
         for (const auto& other : threads_) {
             if (!other || other.get() == &thread(index)) continue;
-            const auto state = read_thread_state(target_.pid(), other->tid()).value_or('X');
-            if (state == 'Z' || state == 'X') return false;
+            if (has_thread_ended(target_.pid(), other->tid())) return false;
         }
         std::this_thread::sleep_for(look);
     }

@@ -17,6 +17,9 @@
 
 namespace shadowprof {
 
+// Whether the thread ends within a moment: one that is killed loses its memory first.
+bool ends_soon(pid_t pid, pid_t tid);
+
 class ForwardedProcess {
   public:
     // A thread that went on elsewhere than behind its call, or can be followed no further.
@@ -43,8 +46,8 @@ class ForwardedProcess {
     bool has(std::size_t index) const { return index < size() && threads_[index]; }
     ForwardedThread& thread(std::size_t index) const { return *threads_[index]; }
     std::size_t live_threads() const;
-    // False if the process has been killed, which its threads may not have reported yet.
-    bool lives() const;
+    // Whether the process has been killed, which its threads may not have reported yet.
+    bool ends_soon() const;
     // The first that has not ended and is in no call, or else the first that has not ended.
     std::size_t first_standing() const;
     // Through which the process's memory and /proc text can be read.

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "decoder/client_request.h"
 #include "profile/statistics/random.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/remote/forks.h"
@@ -97,10 +99,11 @@ Result<bool> ForwardedRun::begin_stretch() {
 }
 
 bool ForwardedRun::is_check_due() const {
-    return options_.checked_share > 0 && Clock::now() >= check_due_ && process_.size() == 1 &&
-           thread().place() == GuestThreads::State::runs && !shares_memory_ &&
-           std::ranges::none_of(map_.mappings(),
-                                [](const Mapping& m) { return m.shared && m.writable; });
+    return options_.checked_share > 0 && !leaves_checks_ && Clock::now() >= check_due_ &&
+           process_.size() == 1 && thread().place() == GuestThreads::State::runs &&
+           !shares_memory_ && std::ranges::none_of(map_.mappings(), [](const Mapping& m) {
+               return m.shared && m.writable;
+           });
 }
 
 // Copies the process, for the coming interval to be checked.
@@ -285,7 +288,7 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     is_emulating_ = true;
     last_word_ = Clock::now();
     observation_due_ = last_word_ + signal_period;
-    is_current_ = anew_ = layout_changed_ = stopping_ = false;
+    is_current_ = anew_ = layout_changed_ = stopping_ = leaves_checks_ = false;
     changed_.clear();
     return true;
 }
@@ -460,7 +463,7 @@ void ForwardedRun::take_states(const SampleOutcome& outcome) {
 // Leads the process on from where the emulation has ended.
 Result<bool> ForwardedRun::end_stretch(const SampleOutcome& outcome) {
     const auto end = outcome.result.end;
-    if (end == SampleEnd::replica_lost && !process_.lives())
+    if (end == SampleEnd::replica_lost && process_.ends_soon())
         return Error{ErrorCode::gone, ESRCH, "the program has ended"};
     if (end == SampleEnd::replica_lost || end == SampleEnd::worker_lost)
         return Error{
@@ -528,7 +531,20 @@ Result<Passage> ForwardedRun::pass_fault(const SampleOutcome& outcome) {
     return led_on(thread().native().pass_whatever());
 }
 
+// The emulation answers requests, but not in an interval that the hardware runs as well.
+bool ForwardedRun::stands_at_request() const {
+    const auto at = thread().state().rip.value - client_request_preamble_bytes;
+    std::array<std::byte, client_request_code.size()> code;
+    return pread(memory_.get(), code.data(), code.size(), static_cast<off_t>(at)) ==
+               std::ssize(code) &&
+           is_client_request(code);
+}
+
 Result<Passage> ForwardedRun::pass_instruction() {
+    if (stands_at_request()) {
+        leaves_checks_ = true;
+        return Passage{};
+    }
     ++stats_.intervals;
     ++stats_.native_instructions;
     ++stats_.boundaries["an instruction"];
@@ -566,10 +582,16 @@ Result<bool> ForwardedRun::prepare_next(Passage passage) {
     anew_ |= passage.executed;
     executed_ += passage.executed;
     shares_memory_ &= !passage.executed;
-    if (passage.executed) stop_.target().end_companion();
+    if (passage.executed) begin_program();
     jumped_ |= passage.jumped;
     new_trace_ |= passage.executed;
     return true;
+}
+
+void ForwardedRun::begin_program() {
+    stop_.target().end_companion();
+    consumer_.begin_program();
+    if (options_.probes) options_.probes->new_program();
 }
 
 // Notes what a call of the present thread has returned that the thread did not return from in its

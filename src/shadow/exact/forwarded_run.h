@@ -122,11 +122,13 @@ class ForwardedRun {
     Result<bool> end_stretch(const SampleOutcome& outcome);
     Result<Passage> pass_end(const SampleOutcome& outcome);
     Result<Passage> pass_fault(const SampleOutcome& outcome);
+    bool stands_at_request() const;
     Result<Passage> pass_instruction();
     Result<Passage> pass_to_next_call(std::string why);
     Result<Passage> led_on(Result<Passage> passage);
     Result<Passage> deliver_signals();
     Result<bool> prepare_next(Passage passage);
+    void begin_program();
     Result<void> replace_worker();
     void note_result(const CpuState& call, const Passage& passage);
     void restart_trace();
@@ -161,7 +163,8 @@ class ForwardedRun {
     bool stopping_ = false;
     bool is_emulating_ = false;  // the worker has not ended the stretch
     std::uint64_t executed_ = 0;
-    bool is_gone_ = false;  // the process has ended
+    bool is_gone_ = false;        // the process has ended
+    bool leaves_checks_ = false;  // the next stretch is not checked
     bool shares_memory_;
     Clock::time_point check_due_;     // when the next interval is checked
     std::optional<Checked> checked_;  // if this stretch is such an interval

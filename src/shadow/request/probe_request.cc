@@ -1,26 +1,43 @@
 #include "shadow/request/probe_request.h"
 
+#include <utility>
+
 #include "base/quiet_thread.h"
 
 namespace shadowprof {
 
+std::vector<std::string> entries_of_functions(const std::vector<std::string>& globs) {
+    std::vector<std::string> texts;
+    for (const auto& glob : globs)
+        texts.push_back("function ~ \"" + glob + "\" && entry { count() }");
+    return texts;
+}
+
 // Empty if the probes have no place tests.
 WorkerProbes::Layout WorkerProbes::layout_of(const MemoryMap& map) const {
     Layout layout;
-    if (request_->probes.place_tests() == 0) return layout;
+    if (!request_->has_place_tests()) return layout;
     for (const Mapping& m : map.mappings())
         if (m.executable && m.is_file()) layout.emplace_back(m.start, m.end, m.file_offset, m.name);
     return layout;
 }
 
-std::vector<PlaceRange> WorkerProbes::find(const MemoryMap& map) {
-    if (request_->probes.place_tests() == 0) return {};
-    return request_->places->find(request_->probes, map, modules_);
+WorkerProbes::Places WorkerProbes::find(const MemoryMap& map) {
+    Places places;
+    if (request_->probes.place_tests() != 0)
+        places.of_probes = request_->places->find(request_->probes, map, modules_);
+    if (request_->counted.place_tests() != 0)
+        for (const auto& entry : request_->places->find(request_->counted, map, modules_))
+            places.counted.push_back(entry.start);
+    return places;
 }
 
-Result<void> WorkerProbes::set(WorkerProcess& worker, Layout layout,
-                               std::span<const PlaceRange> places) {
-    TRY(worker.set_probes(request_->texts, places));
+Result<void> WorkerProbes::set(WorkerProcess& worker, Layout layout, const Places& places) {
+    TRY(worker.set_probes({.texts = request_->texts,
+                           .places = places.of_probes,
+                           .has_counted = !request_->counted.empty(),
+                           .counted = places.counted,
+                           .is_program_new = std::exchange(is_program_new_, false)}));
     is_set_ = true;
     layout_ = std::move(layout);
     return {};

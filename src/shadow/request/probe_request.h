@@ -28,8 +28,18 @@ class ProbePlaces {
 struct ProbeRequest {
     std::vector<std::string> texts;
     ProbeSet probes;                // parsed from `texts`
-    ProbePlaces* places = nullptr;  // not null if `probes` has place tests
+    ProbePlaces* places = nullptr;  // not null if there are place tests
+    // The entries of functions within which alone instructions count: places where one of these
+    // holds. Empty: instructions count anywhere.
+    ProbeSet counted = {};
+
+    bool empty() const { return probes.empty() && counted.empty(); }
+    bool has_place_tests() const { return probes.place_tests() != 0 || counted.place_tests() != 0; }
 };
+
+// Probes whose conditions hold at the entries of functions that match one of `globs`. Globs with
+// quotes or backslashes make no valid probe.
+std::vector<std::string> entries_of_functions(const std::vector<std::string>& globs);
 
 // The probes, as far as one worker knows them.
 class WorkerProbes {
@@ -50,16 +60,26 @@ class WorkerProbes {
     Result<bool> try_prepare(WorkerProcess& worker, const MemoryMap& map);
     // To be called when the worker was replaced.
     void new_worker() { is_set_ = false; }
+    // To be called when the process executes another program, or is another one: no thread is in a
+    // counted function.
+    void new_program() {
+        is_set_ = false;
+        is_program_new_ = true;
+    }
 
   private:
     // A mapping of a file's code: start, end, offset in the file, and name.
     using CodeMapping = std::tuple<GuestAddress, GuestAddress, std::uint64_t, std::string>;
     using Layout = std::vector<CodeMapping>;
+    struct Places {
+        std::vector<PlaceRange> of_probes;
+        std::vector<GuestAddress> counted;  // entries of counted functions
+    };
     // A search for places, under way or finished.
     struct Search {
         Layout layout;
         MemoryMap map;
-        std::vector<PlaceRange> places = {};
+        Places places = {};
         std::atomic<bool> is_over = false;
         std::thread thread = {};
 
@@ -67,12 +87,13 @@ class WorkerProbes {
     };
 
     Layout layout_of(const MemoryMap& map) const;
-    std::vector<PlaceRange> find(const MemoryMap& map);
-    Result<void> set(WorkerProcess& worker, Layout layout, std::span<const PlaceRange> places);
+    Places find(const MemoryMap& map);
+    Result<void> set(WorkerProcess& worker, Layout layout, const Places& places);
 
     const ProbeRequest* request_;
     ModuleTable& modules_;
     bool is_set_ = false;
+    bool is_program_new_ = true;
     Layout layout_;
     std::unique_ptr<Search> search_;
 };

@@ -8,6 +8,8 @@
 #include <functional>
 #include <string_view>
 
+#include "shadow/request/dump_request.h"
+
 namespace shadowprof {
 
 // What a progress line shows.
@@ -27,6 +29,9 @@ struct RunHooks {
     int end_request = -1;                 // when readable, the target is let go early, and goes on
     ProgressListener on_progress;         // may be empty
     std::function<void(pid_t)> on_start;  // called when the program has started; may be empty
+    // Where the part with this number goes that the program ends by a request, counted from 1.
+    // Empty: such parts are not written. Called by any thread, one at a time.
+    std::function<DumpRequest(unsigned number)> part_file;
 };
 
 }  // namespace shadowprof

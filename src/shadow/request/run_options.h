@@ -84,6 +84,10 @@ struct RunOptions {
     // Nothing: the default.
     std::optional<double> check_percent;
     std::uint64_t max_profile_bytes = default_max_profile_bytes;  // see profile_size.h
+    // Exact mode: whether the program counts before it asks to start, and the functions, as globs,
+    // within which alone it counts; empty: anywhere.
+    bool counts_at_start = true;
+    std::vector<std::string> count_in;
     ThreadScope threads = ThreadScope::all;
     StreamLimits streams;                   // used if streams are collected
     bool follow_forks = false;              // sample the processes that the target starts as well

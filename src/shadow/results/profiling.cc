@@ -64,9 +64,14 @@ BurstStats burst_stats(BurstOptions bursts, const ProfileKinds& kinds, const Bur
     return stats;
 }
 
-ProbeRequest request_of(const std::vector<std::string>& texts, ProbePlaces* places) {
+ProbeSet parsed(const std::vector<std::string>& texts) {
     auto probes = ProbeSet::parse(texts);
-    return {texts, probes ? std::move(*probes) : ProbeSet(), places};
+    return probes ? std::move(*probes) : ProbeSet();
+}
+
+ProbeRequest request_of(const RunOptions& options, ProbePlaces* places) {
+    return {options.probes, parsed(options.probes), places,
+            parsed(entries_of_functions(options.count_in))};
 }
 
 std::uint64_t seed_from_clock() {
@@ -84,7 +89,7 @@ bool weighs_by_clock(const RunOptions& options) {
 Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
     : options_(options),
       seed_(options.seed ? *options.seed : seed_from_clock()),
-      probes_(request_of(options.probes, symbols.places)),
+      probes_(request_of(options, symbols.places)),
       collected_({.values = options.profiles.has<ValueList>(),
                   .tnv = options.verbose,
                   .seed = seed_,

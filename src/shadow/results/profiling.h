@@ -27,7 +27,7 @@ class Profiling {
     ProcessProfile& collected() { return collected_; }
     std::uint64_t seed() const { return seed_; }
     // Null if there are no probes.
-    const ProbeRequest* probes() const { return probes_.texts.empty() ? nullptr : &probes_; }
+    const ProbeRequest* probes() const { return probes_.empty() ? nullptr : &probes_; }
 
     // Notes the target and the time.
     void begin(const Target& target, std::vector<std::string> command);
@@ -42,6 +42,8 @@ class Profiling {
     // Completes the outcome, except for the cost of what still runs. `fill` adds what the sampler
     // knows.
     void end(const Target& target, const std::function<void(Profile&)>& fill);
+    // Changes the completed profile.
+    void change(const std::function<void(Profile&)>& change) { change(outcome_.profile); }
     // To be called when all workers have ended.
     RunOutcome take_outcome();
 

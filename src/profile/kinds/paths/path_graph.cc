@@ -110,6 +110,7 @@ PathGraph::Followed PathGraph::follow(NodeId from, std::span<const BlockToken> s
 
 void PathGraph::finish(NodeId at, std::span<const BlockToken> rest, std::uint64_t times) {
     assert(rest.size() <= max_path_blocks);
+    if (times == 0) return;
     if (!rest.empty()) {
         const LinkId link = take(at, rest);
         count(link, times);
@@ -117,6 +118,12 @@ void PathGraph::finish(NodeId at, std::span<const BlockToken> rest, std::uint64_
     }
     if (nodes_[at].ends == 0) end_nodes_.push_back(at);
     nodes_[at].ends += times;
+}
+
+PathGraph::NodeId PathGraph::cut(NodeId at, std::span<const BlockToken> rest, std::uint64_t times) {
+    const auto context = last_context(at, rest);
+    finish(at, rest, times);
+    return node_id(context, 0);
 }
 
 PathGraph::PathId PathGraph::path_id(std::span<const BlockToken> path) {

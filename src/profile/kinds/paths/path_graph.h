@@ -54,6 +54,10 @@ class PathGraph {
     // Ends a sample that counts `times` times. `rest`, which follow() left, is its last path.
     void finish(NodeId at, std::span<const BlockToken> rest, std::uint64_t times);
 
+    // Ends a path as finish() does. Returns the node where the same thread goes on as a sample that
+    // begins there.
+    NodeId cut(NodeId at, std::span<const BlockToken> rest, std::uint64_t times);
+
     // Appends the contexts in which the blocks of `stream` execute after `from`, one for each
     // block.
     void contexts(NodeId from, std::span<const BlockToken> stream,

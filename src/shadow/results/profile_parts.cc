@@ -1,0 +1,78 @@
+#include "shadow/results/profile_parts.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "profile/merge/phase.h"
+
+namespace shadowprof {
+namespace {
+
+// A profile names so many parts.
+constexpr std::size_t max_noted_parts = 16;
+
+std::string shown(const std::string& name) {
+    return name.empty() ? "" : fmt::format(" '{}'", name);
+}
+
+}  // namespace
+
+// Every instruction has the weight 1, so that the scale is known.
+Profile ProfileParts::so_far() {
+    SampledSoFar sampled{.profile = {}, .scale = CountScale{}};
+    sampled.profile.sampling.mode = "exact";
+    sampled.profile.sampling.instructions = instructions_;
+    sampled.profile.sampling.exact.emplace();
+    return profiling_.complete(std::move(sampled), DumpPart::phase);
+}
+
+void ProfileParts::end_part(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    ++ended_;
+    auto now = so_far();
+    auto part = phase_between(now, before_);
+    before_ = std::move(now);
+    part.run.part = RunPart{.number = ended_, .name = name};
+    const auto instructions = part.sampling.instructions;
+    if (!file_) return;
+    const auto request = file_(static_cast<unsigned>(ended_));
+    auto done = request.receiver->open();
+    if (done) done = request.receiver->write(profiling_.outcome_so_far(std::move(part)));
+    request.receiver->on_done(done);
+    if (notes_.size() < max_noted_parts)
+        notes_.push_back(done ? fmt::format("part {}{}: {} instructions, in {}", ended_,
+                                            shown(name), instructions, request.file)
+                              : fmt::format("part {}{} was not written: {}", ended_, shown(name),
+                                            done.error().message));
+}
+
+void ProfileParts::forget() {
+    const std::lock_guard lock(mutex_);
+    before_ = so_far();
+    forgotten_ = before_;
+}
+
+void ProfileParts::fill(Profile& profile) {
+    const std::lock_guard lock(mutex_);
+    if (forgotten_) {
+        auto notes = std::move(profile.notes);
+        profile = phase_between(std::move(profile), *forgotten_);
+        notes.insert(notes.end(), profile.notes.begin(), profile.notes.end());
+        profile.notes = std::move(notes);
+        profile.sampling.target_instructions.reset();
+        profile.notes.emplace_back(
+            "the program asked to forget what was counted before: the rest is not of the whole "
+            "run");
+    }
+    profile.notes.insert(profile.notes.end(), notes_.begin(), notes_.end());
+    if (ended_ > notes_.size())
+        profile.notes.push_back(
+            file_
+                ? fmt::format("{} more parts were written", ended_ - notes_.size())
+                : fmt::format("{} parts were not written: there is no file for the profile of the "
+                              "run, beside which they could be; name one with -o",
+                              ended_));
+}
+
+}  // namespace shadowprof
