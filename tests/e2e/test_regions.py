@@ -3,16 +3,38 @@
 import json
 import re
 
-from harness import TestCase, main, victim
+from harness import SOURCE, TestCase, main, require_programs, victim
 
 VICTIM = victim("regions")
+# Two of three calls end by an exception, in their caller and two calls above.
+THROWING = """
+extern "C" void regions_loop(unsigned long turns);
+[[gnu::noinline]] static int throws(int depth) {
+    regions_loop(10);
+    if (depth == 0) throw 1;
+    return depth == 9 ? 0 : throws(depth - 1) + 1;
+}
+static int calls(int depth) {
+    try {
+        return throws(depth);
+    } catch (int) {
+        regions_loop(300);
+        return 1;
+    }
+}
+int main() {
+    regions_loop(4000);
+    const int sum = calls(0) + calls(9) + calls(3);
+    regions_loop(4000);
+    return sum != 2;
+}
+"""
 
 
 class Regions(TestCase):
-    def turns(self, data):
-        """Returns how often the victim's loop was executed in a profile: its jumps back are one fewer
-        for each call, so that its entries are added."""
-        profile = self.read_profile(VICTIM, json.dumps(data)) if isinstance(data, dict) else data
+    @staticmethod
+    def turns(profile):
+        """Returns how often the victim's loop was executed."""
         return sum(edge["count"] for edge in profile["edges"]
                    if profile.name(edge["to"]) == "regions_turn")
 
@@ -102,6 +124,19 @@ class Regions(TestCase):
                 self.assertEqual(self.turns(profile), 360)
         _, _, profile = self.regions("functions", "--count-in=regions_loop", "--count-in=main")
         self.assertEqual(self.turns(profile), 366)
+
+    def test_functions_that_are_left_by_exceptions(self):
+        require_programs("c++")
+        folder = self.profile_path.parent
+        program = folder / "throws"
+        (folder / "throws.cc").write_text(THROWING)
+        done = self.run_command(["c++", "-O1", "-fno-inline", folder / "throws.cc", SOURCE / "tests/victims/regions.S",
+                                 "-o", program])
+        self.assertEqual(done.code, 0, done.stderr)
+        done, profile = self.profile(program, options=("--mode=exact", "--count-in=throws*"),
+                                     module=program)
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertEqual(self.turns(profile), 60)
 
     def test_functions_count_in_every_kind(self):
         for kinds in ("edge,path,stack,branch,syscall", "edge,value", "edge,cache", "edge,hazard"):

@@ -16,7 +16,8 @@ bool RegionWatch::watches(const Instruction& instruction) {
 
 std::uint64_t RegionWatch::stack_pointer(GuestAddress pc, const CpuState& cpu) const {
     const auto load = loads_.find(pc);
-    return cpu[load == loads_.end() ? Gpr::rsp : load->second];
+    if (load == loads_.end()) return cpu[Gpr::rsp];
+    return cpu[load->second] + sizeof(std::uint64_t);
 }
 
 RegionWatch::Step RegionWatch::step(const Place& place) {

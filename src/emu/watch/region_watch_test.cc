@@ -69,10 +69,10 @@ TEST_CASE("A call that is left by longjmp ends where the stack pointer is loaded
     CHECK_FALSE(watch.watches(*epilogue));
     CpuState cpu;
     cpu[Gpr::rsp] = 0x7e00;
-    cpu[Gpr::r8] = 0x7ff0;
+    cpu[Gpr::r8] = 0x7f00;
     watch.step({.pc = function, .stack_pointer = 0x7f00});
     CHECK(watch.stack_pointer(function, cpu) == 0x7e00);
-    CHECK(watch.stack_pointer(at, cpu) == 0x7ff0);
+    CHECK(watch.stack_pointer(at, cpu) == 0x7f08);
     CHECK(watch.step({.pc = at, .stack_pointer = watch.stack_pointer(at, cpu)}).leaves);
 }
 

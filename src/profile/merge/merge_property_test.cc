@@ -40,7 +40,8 @@ class RandomProfiles {
         for (std::uint64_t i = below(9); i > 0; --i) p.streams.push_back(stream(p));
         for (std::uint64_t i = below(9); i > 0; --i)
             p.system_calls.push_back({location(p), word(), {location(p)}, count()});
-        if (count() % 2 == 0) p.system_calls.back().failed = p.system_calls.back().bytes = count();
+        for (auto& call : p.system_calls)
+            if (below(2) == 0) call.failed = call.bytes = count();
         for (std::uint64_t i = below(9); i > 0; --i) p.branches.push_back(branch(p));
         for (std::uint64_t i = below(9); i > 0; --i)
             p.cache.push_back({location(p), count(), count(), count(), count()});
