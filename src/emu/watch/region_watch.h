@@ -43,8 +43,8 @@ class RegionWatch {
     // Only the outermost of the calls in progress counts. It has ended when the stack pointer is
     // above the place of its return address.
     Step step(const Place& place);
-    // The stack pointer, or if the watched instruction loads it, what a return behind that leaves in
-    // it: exceptions go on by one (__builtin_eh_return).
+    // The stack pointer, or if the watched instruction loads it, what a return behind that leaves
+    // in it: exceptions go on by one (__builtin_eh_return).
     std::uint64_t stack_pointer(GuestAddress pc, const CpuState& cpu) const;
     // The call that was entered last will return to `address`. Returns whether that is watched only
     // from now on.
