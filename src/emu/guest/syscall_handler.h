@@ -6,7 +6,7 @@
 
 #include "emu/guest/guest_space.h"
 #include "emu/guest/guest_threads.h"
-#include "emu/guest/region_request.h"
+#include "emu/guest/region_event.h"
 #include "emu/guest/sample_end.h"
 
 namespace shadowprof {
@@ -47,7 +47,7 @@ class SyscallHandler {
 
     // Called when a thread with these registers makes a request (decoder/client_request.h), in runs
     // with RunLimits::executes_nondeterministic. Sets rdx. Returns what the profiler has to do.
-    virtual std::optional<RegionRequest> on_client_request(CpuState&, GuestSpace&) {
+    virtual std::optional<RegionEvent> on_client_request(CpuState&, GuestSpace&) {
         return std::nullopt;
     }
 };

@@ -458,13 +458,13 @@ bool Emulator::Run::follow_regions() {
                                     .birth = threads_.birth(thread),
                                     .pc = pc_,
                                     .stack_pointer = stack_pointer});
-    const auto note_kind = [&](RegionRequest::Kind kind) {
+    const auto note_kind = [&](RegionEvent::Kind kind) {
         return note({.pc = pc_, .value = static_cast<std::uint64_t>(kind), .probe = region_note});
     };
     bool has_room = true;
-    if (step.leaves) has_room &= note_kind(RegionRequest::Kind::leave);
+    if (step.leaves) has_room &= note_kind(RegionEvent::Kind::leave);
     if (!step.enters) return has_room;
-    has_room &= note_kind(RegionRequest::Kind::enter);
+    has_room &= note_kind(RegionEvent::Kind::enter);
     const auto return_address = read_value<GuestAddress>(e_.memory_, {stack_pointer});
     if (return_address && regions.await_return(*return_address))
         e_.translator_.instrument(*return_address);

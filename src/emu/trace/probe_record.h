@@ -36,9 +36,9 @@ inline constexpr std::uint32_t repeated_call_note = system_call_note - 1;
 // The thread's call has returned `key`.
 inline constexpr std::uint32_t call_result_note = system_call_note - 2;
 
-// ProbeRecord::probe of records of what the thread has asked for (RegionRequest). The note stands
-// behind the record of the block before the request: `value` is its kind. The bytes of a name come
-// before, in region_name_notes, 16 in each: in `value`, then in `key`; the last are 0.
+// ProbeRecord::probe of records of a RegionEvent, whose kind is `value`. The note stands behind the
+// record of the block before. The bytes of a name come first, in region_name_notes, 16 in each: in
+// `value`, then in `key`; the last are 0.
 inline constexpr std::uint32_t region_note = system_call_note - 3;
 inline constexpr std::uint32_t region_name_note = system_call_note - 4;
 

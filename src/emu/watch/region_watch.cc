@@ -4,13 +4,14 @@ namespace shadowprof {
 
 bool RegionWatch::watches(const Instruction& instruction) {
     const auto operands = instruction.operands();
-    const bool loads = instruction.mnemonic() == ZYDIS_MNEMONIC_MOV &&
-                       operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-                       operands[0].reg.value == ZYDIS_REGISTER_RSP &&
-                       operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-                       operands[1].reg.value != ZYDIS_REGISTER_RBP;
+    const bool is_load = instruction.mnemonic() == ZYDIS_MNEMONIC_MOV &&
+                         operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                         operands[0].reg.value == ZYDIS_REGISTER_RSP &&
+                         operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                         operands[1].reg.value != ZYDIS_REGISTER_RBP;
     loads_.erase(instruction.address());
-    if (loads) loads_[instruction.address()] = static_cast<Gpr>(gpr_number(operands[1].reg.value));
+    if (is_load)
+        loads_[instruction.address()] = static_cast<Gpr>(gpr_number(operands[1].reg.value));
     return is_watched(instruction.address());
 }
 

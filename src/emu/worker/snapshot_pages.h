@@ -84,7 +84,7 @@ class PunctualSyscalls final : public SyscallHandler {
                                      GuestSpace& space, std::uint64_t elapsed_ns) override {
         return in_time(handler_.on_vdso(function, threads, space, elapsed_ns));
     }
-    std::optional<RegionRequest> on_client_request(CpuState& cpu, GuestSpace& space) override {
+    std::optional<RegionEvent> on_client_request(CpuState& cpu, GuestSpace& space) override {
         return handler_.on_client_request(cpu, space);
     }
 

@@ -8,7 +8,7 @@
 namespace shadowprof {
 namespace {
 
-using Kind = RegionRequest::Kind;
+using Kind = RegionEvent::Kind;
 
 constexpr std::uint64_t tool(char first, char second) {
     return std::uint64_t{static_cast<unsigned char>(first)} << 24 |
@@ -47,7 +47,7 @@ constexpr std::array request_rows = {
 
 std::string read_name(GuestAddress at, GuestSpace& space) {
     std::string name;
-    while (name.size() < RegionRequest::max_name_bytes) {
+    while (name.size() < RegionEvent::max_name_bytes) {
         const auto c = read_value<char>(space, at + name.size());
         if (!c || *c == 0) break;
         name.push_back(*c);
@@ -57,15 +57,15 @@ std::string read_name(GuestAddress at, GuestSpace& space) {
 
 }  // namespace
 
-std::optional<RegionRequest> answer_client_request(CpuState& cpu, GuestSpace& space) {
+std::optional<RegionEvent> answer_client_request(CpuState& cpu, GuestSpace& space) {
     const auto words = read_value<std::array<std::uint64_t, 6>>(space, {cpu[Gpr::rax]});
     if (!words) return std::nullopt;
     const auto row = std::ranges::find(request_rows, (*words)[0], &RequestRow::number);
     if (row == request_rows.end()) return std::nullopt;
     if (row->answer) cpu[Gpr::rdx] = *row->answer;
     if (!row->kind) return std::nullopt;
-    return RegionRequest{.kind = *row->kind,
-                         .name = row->has_name ? read_name({(*words)[1]}, space) : ""};
+    return RegionEvent{.kind = *row->kind,
+                       .name = row->has_name ? read_name({(*words)[1]}, space) : ""};
 }
 
 }  // namespace shadowprof

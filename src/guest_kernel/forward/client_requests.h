@@ -6,12 +6,12 @@
 
 #include "base/cpu_state.h"
 #include "emu/guest/guest_space.h"
-#include "emu/guest/region_request.h"
+#include "emu/guest/region_event.h"
 
 namespace shadowprof {
 
 // A thread with these registers makes a request. Sets its answer, and returns what it asks of the
 // profiler. Requests that are not known keep the answer that the program gets natively.
-std::optional<RegionRequest> answer_client_request(CpuState& cpu, GuestSpace& space);
+std::optional<RegionEvent> answer_client_request(CpuState& cpu, GuestSpace& space);
 
 }  // namespace shadowprof

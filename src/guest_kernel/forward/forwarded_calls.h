@@ -36,7 +36,7 @@ class ForwardedCalls final : public SyscallHandler {
     // the emulation.
     std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
                                      GuestSpace& space, std::uint64_t elapsed_ns) override;
-    std::optional<RegionRequest> on_client_request(CpuState& cpu, GuestSpace& space) override {
+    std::optional<RegionEvent> on_client_request(CpuState& cpu, GuestSpace& space) override {
         return answer_client_request(cpu, space);
     }
 

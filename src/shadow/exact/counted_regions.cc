@@ -62,18 +62,18 @@ void CountedRegions::apply(std::uint32_t thread) {
 
 bool CountedRegions::take(const ProbeRecord& record) {
     if (record.probe == region_name_note) {
-        if (name_.size() < RegionRequest::max_name_bytes) name_ += text_of(record);
+        if (name_.size() < RegionEvent::max_name_bytes) name_ += text_of(record);
         return true;
     }
     if (record.probe != region_note) return false;
-    if (record.value < RegionRequest::kinds && record.thread < threads_.size())
-        follow(record.thread, static_cast<RegionRequest::Kind>(record.value));
+    if (record.value < RegionEvent::kinds && record.thread < threads_.size())
+        follow(record.thread, static_cast<RegionEvent::Kind>(record.value));
     name_.clear();
     return true;
 }
 
-void CountedRegions::follow(std::uint32_t thread, RegionRequest::Kind kind) {
-    using enum RegionRequest::Kind;
+void CountedRegions::follow(std::uint32_t thread, RegionEvent::Kind kind) {
+    using enum RegionEvent::Kind;
     switch (kind) {
         case start:
             return count_all(true);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "emu/guest/region_request.h"
+#include "emu/guest/region_event.h"
 #include "emu/trace/probe_record.h"
 #include "profile/collect/sample_collector.h"
 #include "shadow/request/run_options.h"
@@ -59,7 +59,7 @@ class CountedRegions {
     const RegionCounts& found() const { return found_; }
 
   private:
-    void follow(std::uint32_t thread, RegionRequest::Kind kind);
+    void follow(std::uint32_t thread, RegionEvent::Kind kind);
     void count_all(bool counts);
     void apply(std::uint32_t thread);
 

@@ -63,7 +63,7 @@ void ProfileParts::fill(Profile& profile) {
         profile.sampling.target_instructions.reset();
         profile.notes.emplace_back(
             "the program asked to forget what was counted before: the rest is not of the whole "
-            "run");
+            "run, but processes and threads are listed with all that they have counted");
     }
     profile.notes.insert(profile.notes.end(), notes_.begin(), notes_.end());
     if (ended_ > notes_.size())

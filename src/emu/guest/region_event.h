@@ -1,4 +1,4 @@
-// What a program asks of its profiler: where counting begins and ends.
+// What decides which parts of a program count: its requests, and calls of counted functions.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,16 @@
 
 namespace shadowprof {
 
-struct RegionRequest {
+struct RegionEvent {
     enum class Kind : std::uint8_t {
+        // Requests.
         start,         // count all threads
         stop,          // count none
         toggle,        // count the thread that asks, or do not
         zero,          // forget what was counted
         dump,          // a part of the profile ends, called `name`
         unknown_call,  // the program wants a function to be called outside of the emulation
-        // Not requests: the thread enters the outermost call of a counted function, or leaves it.
+        // The outermost call of a counted function (RegionWatch).
         enter,
         leave,
     };
