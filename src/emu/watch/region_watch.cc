@@ -16,9 +16,9 @@ bool RegionWatch::watches(const Instruction& instruction) {
 }
 
 std::uint64_t RegionWatch::stack_pointer(GuestAddress pc, const CpuState& cpu) const {
-    const auto load = loads_.find(pc);
-    if (load == loads_.end()) return cpu[Gpr::rsp];
-    return cpu[load->second] + sizeof(std::uint64_t);
+    const auto source = loads_.find(pc);
+    if (source == loads_.end()) return cpu[Gpr::rsp];
+    return cpu[source->second] + sizeof(std::uint64_t);
 }
 
 RegionWatch::Step RegionWatch::step(const Place& place) {
