@@ -148,6 +148,15 @@ class Regions(TestCase):
                     if branch["kind"] == "conditional" and profile.name(branch["at"]) == "regions_jump":
                         self.assertEqual(branch["executions"], 60)
 
+    def test_calls_before_a_counted_function_are_in_its_stacks(self):
+        _, _, profile = self.regions("functions", "--count-in=regions_loop",
+                                     "--profiles=edge,stack")
+        functions = {stack["frames"][-1] for stack in profile["stacks"]}
+        self.assertEqual([profile.name(each) for each in functions], ["regions_loop"])
+        # main, counted_and_recursive, counted_and_left and counted_thread called it.
+        sites = {stack["frames"][-2] for stack in profile["stacks"]}
+        self.assertGreaterEqual(len(sites), 4)
+
     def test_functions_that_are_never_called(self):
         _, _, profile = self.regions("functions", "--count-in=nowhere")
         self.assertEqual(profile["sampling"]["instructions"], 0)

@@ -69,8 +69,8 @@ void PathGraph::contexts(NodeId from, std::span<const BlockToken> stream,
                          std::vector<ContextId>& contexts) {
     contexts.clear();
     ContextId context = nodes_[from].last_context;
-    const auto path = tokens_of(paths_[nodes_[from].path]);
-    const CanonicalBlock* before = path.empty() ? nullptr : &blocks_[path.back()];
+    const BlockToken last = last_block(from);
+    const CanonicalBlock* before = last == 0 ? nullptr : &blocks_[last];
     for (const BlockToken token : stream) {
         const CanonicalBlock& block = blocks_[token];
         context =
@@ -122,8 +122,15 @@ void PathGraph::finish(NodeId at, std::span<const BlockToken> rest, std::uint64_
 
 PathGraph::NodeId PathGraph::cut(NodeId at, std::span<const BlockToken> rest, std::uint64_t times) {
     const auto context = last_context(at, rest);
+    const auto last = rest.empty() ? last_block(at) : rest.back();
     finish(at, rest, times);
-    return node_id(context, 0);
+    return node_id(context, 0, last);
+}
+
+// The last block of the visit, or that behind which it goes on; 0: there is none.
+BlockToken PathGraph::last_block(NodeId node) const {
+    const auto path = tokens_of(paths_[nodes_[node].path]);
+    return path.empty() ? nodes_[node].after : path.back();
 }
 
 PathGraph::PathId PathGraph::path_id(std::span<const BlockToken> path) {
@@ -152,10 +159,10 @@ PathGraph::LinkId PathGraph::add_link(NodeId from, PathId path) {
     const PathInfo info = paths_[path];
     const CanonicalBlock& first = blocks_[tokens_[info.offset]];
     const Node& node = nodes_[from];
-    const auto before = tokens_of(paths_[node.path]);
-    const ContextStep step = before.empty()
+    const auto before = last_block(from);
+    const ContextStep step = before == 0
                                  ? ContextStep{stacks_.begin(node.last_context, first), false}
-                                 : stacks_.step(node.last_context, blocks_[before.back()], first);
+                                 : stacks_.step(node.last_context, blocks_[before], first);
     const Link link{.to = node_id(step.context, path), .from = from, .mismatch = step.mismatch};
     links_.push_back(link);
     return static_cast<LinkId>(links_.size() - 1);
@@ -172,14 +179,15 @@ PathGraph::NodeId PathGraph::rest(NodeId node) {
     return nodes_[node].rest = nodes_[rest].rest = rest;
 }
 
-PathGraph::NodeId PathGraph::node_id(ContextId context, PathId path) {
-    const std::uint64_t hash = hash_of(context, path);
+PathGraph::NodeId PathGraph::node_id(ContextId context, PathId path, BlockToken after) {
+    const std::uint64_t hash = hash_of(context, path) ^ after;
     auto found = node_index_.find(hash, [&](std::uint32_t i) {
-        return nodes_[i].context == context && nodes_[i].path == path;
+        return nodes_[i].context == context && nodes_[i].path == path && nodes_[i].after == after;
     });
     if (found) return *found;
     Node node;
     node.path = path;
+    node.after = after;
     node.context = context;
     trace_contexts(node);
     node_index_.insert(hash, nodes_.size());
@@ -273,19 +281,20 @@ void PathGraph::clear(std::span<NodeId> current) {
     assert(counted_links_.empty() && end_nodes_.empty());
     struct Kept {
         ContextId context;
+        BlockToken after;
         std::vector<BlockToken> path;
     };
     std::vector<Kept> kept;
     for (const NodeId id : current) {
         const Node& node = nodes_[rest(id)];
         const auto path = tokens_of(paths_[node.path]);
-        kept.push_back({node.last_context, {path.begin(), path.end()}});
+        kept.push_back({node.last_context, node.after, {path.begin(), path.end()}});
     }
     const StackTree old = std::exchange(stacks_, stacks_.without_contexts());
     reset_tables();
     for (std::size_t i = 0; i < current.size(); ++i) {
-        const auto& [context, path] = kept[i];
-        current[i] = node_id(stacks_.copy(old, context), path.empty() ? 0 : path_id(path));
+        const auto& [context, after, path] = kept[i];
+        current[i] = node_id(stacks_.copy(old, context), path.empty() ? 0 : path_id(path), after);
     }
 }
 

@@ -96,7 +96,8 @@ class PathGraph {
     };
     struct Node {
         PathId path = 0;
-        ContextId context = 0;       // the first block's
+        BlockToken after = 0;   // without blocks: that it goes on behind this one; 0: it begins
+        ContextId context = 0;  // the first block's
         ContextId last_context = 0;  // the last block's
         std::uint32_t first_part = 0;
         std::uint32_t parts = 0;
@@ -124,7 +125,8 @@ class PathGraph {
     PathId path_id(std::span<const BlockToken> path);
     LinkId link_id(NodeId from, PathId path);
     LinkId add_link(NodeId from, PathId path);
-    NodeId node_id(ContextId context, PathId path);
+    NodeId node_id(ContextId context, PathId path, BlockToken after = 0);
+    BlockToken last_block(NodeId node) const;
     NodeId rest(NodeId node);
     void trace_contexts(Node& node);
     std::span<const BlockToken> tokens_of(const PathInfo& path) const;
