@@ -17,7 +17,7 @@ inline constexpr std::array<std::uint8_t, 19> client_request_code = {
     0xc7, 0x3d, 0x48, 0xc1, 0xc7, 0x33, 0x48, 0x87, 0xdb};
 // The last instruction. The request is made when it is executed.
 inline constexpr std::size_t client_request_last_bytes = 3;
-// What stands before it.
+// The instructions before it.
 inline constexpr std::size_t client_request_preamble_bytes =
     client_request_code.size() - client_request_last_bytes;
 

@@ -69,6 +69,15 @@ Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const 
         std::make_unique<SafeDumpFile>(request, perf_map_of, tables, std::move(output)));
 }
 
+// All references must outlive the result.
+OpenDumpFile opener_of_dumps(const RunRequest& request, const Shielded& shielded,
+                             PerfMapOf perf_map_of, FunctionTables& tables) {
+    return [&request, &shielded, &tables,
+            perf_map_of = std::move(perf_map_of)](const std::string& name) {
+        return open_dump_file(name, request, shielded, perf_map_of, tables);
+    };
+}
+
 std::string amount_followed(const SamplingStats& sampling) {
     if (!sampling.exact) return fmt::format("{} samples", sampling.samples);
     const auto& exact = *sampling.exact;
@@ -132,10 +141,7 @@ Result<ControlChannel> open_control(const RunRequest& request, const Shielded& s
                         request.output)};
     return ControlChannel::open(
         request, shielded.toggles(), [](const std::string& complaint) { say("{}", complaint); },
-        [&request, &shielded, &tables,
-         perf_map_of = std::move(perf_map_of)](const std::string& name) {
-            return open_dump_file(name, request, shielded, perf_map_of, tables);
-        });
+        opener_of_dumps(request, shielded, std::move(perf_map_of), tables));
 }
 
 std::function<DumpRequest(unsigned number)> part_files(const RunRequest& request,
@@ -144,11 +150,9 @@ std::function<DumpRequest(unsigned number)> part_files(const RunRequest& request
                                                        PerfMapOf perf_map_of,
                                                        FunctionTables& tables) {
     if (!output.is_file()) return {};
-    return [&, perf_map_of = std::move(perf_map_of)](unsigned number) {
+    return [&request, open = opener_of_dumps(request, shielded, std::move(perf_map_of), tables)](
+               unsigned number) {
         auto file = phase_file(request.output, number);
-        const auto open = [&](const std::string& name) {
-            return open_dump_file(name, request, shielded, perf_map_of, tables);
-        };
         const auto on_done = [](const Result<void>& done) {
             if (!done) say("a part of the profile: {}", done.error().message);
         };

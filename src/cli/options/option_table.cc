@@ -336,6 +336,10 @@ Rows sampling_options(RunRequest& request) {
 // Options for how much is sampled, and when.
 Rows amount_options(RunRequest& request) {
     RunOptions& options = request.options;
+    OptionRow at_start = yes_no("--count-at-start", options.counts_at_start,
+                                "exact mode: whether to count before the program asks to start "
+                                "(shadowprof.h, callgrind.h) [yes]");
+    at_start.kept = [&]() -> Kept { return options.counts_at_start ? std::nullopt : Kept("no"); };
     return {
         {.names = "--budget",
          .value = "PERCENT",
@@ -392,13 +396,7 @@ Rows amount_options(RunRequest& request) {
              if (options.count_in.empty()) return std::nullopt;
              return fmt::format("{}", fmt::join(options.count_in, " "));
          }},
-        {.names = "--count-at-start",
-         .value = "yes|no",
-         .help = "exact mode: whether to count before the program asks to start "
-                 "(shadowprof.h, callgrind.h) [yes]",
-         .words = {"yes", "no"},
-         .choose = [&](std::size_t choice) { options.counts_at_start = choice == 0; },
-         .kept = [&]() -> Kept { return options.counts_at_start ? std::nullopt : Kept("no"); }},
+        std::move(at_start),
         {.names = "--load",
          .value = "X",
          .help =

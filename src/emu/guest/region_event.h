@@ -1,4 +1,4 @@
-// What decides which parts of a program count: its requests, and calls of counted functions.
+// The events that decide which parts of a program count: requests, and calls of counted functions.
 #pragma once
 
 #include <cstddef>

@@ -377,9 +377,7 @@ void Emulator::Run::answer_request(GuestAddress pc) {
 }
 
 void Emulator::Run::note_region(const ProbeRecord& record) {
-    if (is_over() || note(record)) return;
-    submit_trace();
-    new_buffer();
+    if (!is_over() && !note(record)) make_room();
 }
 
 void Emulator::Run::fall_back_to_single_step(GuestAddress pc) {
@@ -499,7 +497,6 @@ bool Emulator::Run::is_met(const AwaitedState& state) {
     return met;
 }
 
-// Notes the probes of the instruction that is about to run. False if the sink has no room for more.
 // Adds a note of the current thread behind the last record. False if the sink has no room for more.
 bool Emulator::Run::note(ProbeRecord record) {
     const auto* cursor = reinterpret_cast<const std::uint64_t*>(context_.trace_cursor);
@@ -507,6 +504,14 @@ bool Emulator::Run::note(ProbeRecord record) {
     return sink_.note(record, static_cast<std::size_t>(start_ - cursor));
 }
 
+// Lets the sink have what was noted, so that it has room for more.
+void Emulator::Run::make_room() {
+    submit_trace();
+    if (pacer_.finished()) return end(SampleEnd::size);
+    new_buffer();
+}
+
+// Notes the probes of the instruction that is about to run. False if the sink has no room for more.
 bool Emulator::Run::note_probed() {
     bool room = true;
     for (const BoundProbe& probe : e_.probes_->at(pc_)) {
@@ -585,17 +590,12 @@ void Emulator::Run::note_call_result() {
                                 .value = call->number,
                                 .key = call->result.value_or(cpu()[Gpr::rax]),
                                 .probe = call_result_note});
-    if (has_room) return;
-    submit_trace();
-    if (pacer_.finished()) return end(SampleEnd::size);
-    new_buffer();
+    if (!has_room) make_room();
 }
 
 // The instruction is instrumented again when the next buffer is used.
 void Emulator::Run::on_notes_full() {
-    submit_trace();
-    if (pacer_.finished()) return end(SampleEnd::size);
-    new_buffer();
+    make_room();
     if (!is_over()) enter_at(pc_);
 }
 

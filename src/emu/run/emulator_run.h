@@ -64,6 +64,7 @@ class Emulator::Run {
     void on_awaited();
     bool is_met(const AwaitedState& state);
     bool note(ProbeRecord record);
+    void make_room();
     bool follow_regions();
     bool note_probed();
     bool note_system_call(const BlockInfo& block);

@@ -166,14 +166,7 @@ bool Translator::is_nondeterministic(const Instruction& instruction) const {
 bool Translator::makes_request(GuestAddress address) const {
     const GuestAddress start{address.value - client_request_preamble_bytes};
     std::array<std::byte, client_request_code.size()> code;
-    for (std::size_t read = 0; read < code.size();) {
-        const auto bytes = memory_.executable_bytes(start + read);
-        const auto size = std::min(bytes.size(), code.size() - read);
-        if (size == 0) return false;
-        std::copy_n(bytes.begin(), size, code.begin() + static_cast<std::ptrdiff_t>(read));
-        read += size;
-    }
-    return is_client_request(code);
+    return is_client_request(copy_code(start, code));
 }
 
 bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
@@ -256,13 +249,20 @@ std::optional<Instruction> Translator::decode_at(GuestAddress address) {
     if (bytes.size() >= Instruction::max_length)
         return Instruction::decode(bytes.first(Instruction::max_length), address);
     std::array<std::byte, Instruction::max_length> joined;
-    std::copy(bytes.begin(), bytes.end(), joined.begin());
-    auto size = bytes.size();
-    if (size == 0) return std::nullopt;
-    const auto more = memory_.executable_bytes(address + size);
-    const auto extra = std::min(more.size(), joined.size() - size);
-    std::copy_n(more.begin(), extra, joined.begin() + static_cast<std::ptrdiff_t>(size));
-    return Instruction::decode(std::span(joined).first(size + extra), address);
+    return Instruction::decode(copy_code(address, joined), address);
+}
+
+// Copies code from up to two pages. Returns as much of `to` as there is.
+std::span<const std::byte> Translator::copy_code(GuestAddress from, std::span<std::byte> to) const {
+    std::size_t size = 0;
+    for (int page = 0; page < 2 && size < to.size(); ++page) {
+        const auto bytes = memory_.executable_bytes(from + size);
+        const auto more = bytes.first(std::min(bytes.size(), to.size() - size));
+        if (more.empty()) break;
+        std::ranges::copy(more, to.begin() + static_cast<std::ptrdiff_t>(size));
+        size += more.size();
+    }
+    return to.first(size);
 }
 
 std::optional<GuestAddress> Translator::follow() const {

@@ -261,6 +261,7 @@ class Translator {
     bool is_awaited(GuestAddress address) const { return awaited_ && awaited_->cpu.rip == address; }
     void retire_around(GuestAddress address);
     std::optional<Instruction> decode_at(GuestAddress address);
+    std::span<const std::byte> copy_code(GuestAddress from, std::span<std::byte> to) const;
     bool is_nondeterministic(const Instruction& instruction) const;
     bool flags_live_at_start() const;
     // Superblocks; see translator_superblock.cc.

@@ -66,8 +66,7 @@ unsigned RecordFollower::take_outside(const TraceRecord& record) {
     taken_.clear();
     const auto followed = graph_.follow(outside_node_, outside_blocks_, open, taken_);
     if (taken_.empty()) return events;
-    if (weight_ != 0)
-        for (const auto link : taken_) graph_.count(link, weight_);
+    for (const auto link : taken_) graph_.count(link, weight_);
     const auto left = static_cast<std::uint32_t>(outside_blocks_.size() - followed.blocks);
     enter(state_id({.node = followed.node,
                     .first_block = record.first_block + record.blocks - left,

@@ -309,16 +309,14 @@ void SampleCollector::follow_up_to(Limit& limit) {
 template <typename Records, typename Limit>
 void SampleCollector::follow_records(Records& records, Limit& limit) {
     if (!branches_) {
-        const auto followed = follower_.follow(records, limit);
-        if (counts()) instructions_ += followed;
+        count_instructions(follower_.follow(records, limit));
         return;
     }
     typename NotedRecords<Records>::Room room;
     bool goes_on = true;
     while (goes_on) {
         NotedRecords noted(records, room);
-        const auto followed = follower_.follow(noted, limit);
-        if (counts()) instructions_ += followed;
+        count_instructions(follower_.follow(noted, limit));
         for (const std::uint32_t id : noted.ids())
             branches_->take(current_, reader_.blocks_of(id), BranchCollector::Counting::counts);
         records = noted.records();
@@ -355,7 +353,7 @@ void SampleCollector::take(const TraceRecord& record) {
             current_, blocks,
             skips ? BranchCollector::Counting::learns_only : BranchCollector::Counting::counts);
     if (skips) return skip(blocks);
-    if (counts()) instructions_ += record.instructions;
+    count_instructions(record.instructions);
     if (are_samples_)
         looks_.pass(1, [&](std::uint64_t, std::uint64_t random) { look_at(blocks, random); });
     if (auto& bursts = threads_[current_].bursts)

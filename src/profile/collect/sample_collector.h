@@ -159,6 +159,9 @@ class SampleCollector {
     void turn_to(std::uint32_t thread);
     bool counts() const { return threads_[current_].counts; }
     void apply_weight();
+    void count_instructions(std::uint64_t followed) {
+        if (counts()) instructions_ += followed;
+    }
     void follow();
     void follow_between_bursts(BurstFollower& bursts);
     template <typename Limit>

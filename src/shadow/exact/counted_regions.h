@@ -1,10 +1,7 @@
-// Which parts of a process count in exact mode, as the program's requests say.
+// Which parts of a process count in exact mode, by the program's requests and by functions.
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,16 +56,17 @@ class CountedRegions {
     const RegionCounts& found() const { return found_; }
 
   private:
+    struct OfThread {
+        bool is_toggled = false;  // whether it does not count all the same
+        bool is_inside = false;   // a counted function
+    };
+
     void follow(std::uint32_t thread, RegionEvent::Kind kind);
     void count_all(bool counts);
     void apply(std::uint32_t thread);
 
     SampleCollector& collector_;
     PartTaker& parts_;
-    struct OfThread {
-        bool is_toggled = false;  // whether it does not count all the same
-        bool is_inside = false;   // a counted function
-    };
     const bool counts_at_start_, counts_functions_;
     bool counts_;  // by requests to start and stop
     std::vector<OfThread> threads_;

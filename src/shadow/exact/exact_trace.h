@@ -20,7 +20,8 @@ namespace shadowprof {
 // Passes the trace to a collector. Each contiguous part of it is a sample.
 class ExactTrace final : public TraceUser {
   public:
-    // All must outlive it but `bursts`. If there are none, everything counts.
+    // `collector`, `modules` and `parts` must outlive it. Without bursts in `options`, everything
+    // counts that the program does not leave out (CountedRegions).
     ExactTrace(SampleCollector& collector, ModuleTable& modules, PartTaker& parts,
                const RunOptions& options, std::uint64_t seed);
 

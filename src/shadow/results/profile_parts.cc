@@ -30,12 +30,12 @@ Profile ProfileParts::so_far() {
 void ProfileParts::end_part(const std::string& name) {
     const std::lock_guard lock(mutex_);
     ++ended_;
+    if (!file_) return;
     auto now = so_far();
     auto part = phase_between(now, before_);
     before_ = std::move(now);
     part.run.part = RunPart{.number = ended_, .name = name};
     const auto instructions = part.sampling.instructions;
-    if (!file_) return;
     const auto request = file_(static_cast<unsigned>(ended_));
     auto done = request.receiver->open();
     if (done) done = request.receiver->write(profiling_.outcome_so_far(std::move(part)));

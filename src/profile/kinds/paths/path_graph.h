@@ -48,6 +48,7 @@ class PathGraph {
     Followed follow(NodeId from, std::span<const BlockToken> stream, std::size_t open,
                     std::vector<LinkId>& taken);
     void count(LinkId link, std::uint64_t times) {
+        if (times == 0) return;
         if (links_[link].count == 0) counted_links_.push_back(link);
         links_[link].count += times;
     }
