@@ -70,8 +70,7 @@ MUTATIONS = {
     "borrowed RBX not given back after a fault": (
         "src/emu/run/emulator.cc", "registers[REG_RBX] = borrowed;", ""),
     "instruction across two pages cut": (
-        "src/emu/translation/translator.cc", "std::min(more.size(), joined.size() - size)",
-        "std::min<std::size_t>(0, joined.size() - size + more.size())"),
+        "src/emu/translation/translator.cc", "page < 2 && size < to.size()", "page < 1 && size < to.size()"),
     "RET n does not drop its arguments": (
         "src/emu/translation/operand_code.cc", "static_cast<std::int32_t>(8 + extra)",
         "static_cast<std::int32_t>(8 + 0 * extra)"),
