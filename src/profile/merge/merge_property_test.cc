@@ -44,7 +44,12 @@ class RandomProfiles {
             if (below(2) == 0) call.failed = call.bytes = count();
         for (std::uint64_t i = below(9); i > 0; --i) p.branches.push_back(branch(p));
         for (std::uint64_t i = below(9); i > 0; --i)
-            p.cache.push_back({location(p), count(), count(), count(), count()});
+            p.cache.push_back({location(p),
+                               count(),
+                               count(),
+                               count(),
+                               count(),
+                               {count(), count(), count(), count()}});
         if (below(2) == 0) p.cache_model = CacheModel{.source = word(), .levels = {}};
         if (below(2) == 0) p.branch_model = BranchModel{.return_stack_entries = below(8) / 7};
         for (std::uint64_t i = below(9); i > 0; --i) p.latency.push_back(load(p));

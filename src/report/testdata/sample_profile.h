@@ -156,7 +156,7 @@ inline Profile sample_profile() {
     p.branch_model = {.conditional = {{0, 8192, 0}, {5, 2048, 12}},
                       .indirect = {{0, 2048, 0}},
                       .return_stack_entries = 32};
-    p.cache = {{loop, 20'000, 2500, 300, 40}, {branch, 900, 0, 0, 0}};
+    p.cache = {{loop, 20'000, 2500, 300, 40, {8000, 1000, 100, 10}}, {branch, 900, 0, 0, 0}};
     p.cache_model = {.source = "host",
                      .levels = {{"L1d", 32768, 8, 64, CacheFill::non_inclusive},
                                 {"L2", 1 << 20, 16, 64, CacheFill::victim}}};

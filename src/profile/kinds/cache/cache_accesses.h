@@ -16,13 +16,34 @@
 
 namespace shadowprof {
 
-// The accesses of one instruction. An access that crosses a line counts once, and misses if one of
-// its lines does. Where the model has fewer than three levels, the misses of the last one are those
-// of the others as well.
+// An access that crosses a line counts once, and misses if one of its lines does. Where the model
+// has fewer than three levels, the misses of the last one are those of the others as well.
+struct CacheCounts {
+    std::uint64_t accesses = 0;
+    std::uint64_t l1_misses = 0, l2_misses = 0, l3_misses = 0;
+
+    friend bool operator==(const CacheCounts&, const CacheCounts&) = default;
+};
+
+inline void add(CacheCounts& sum, const CacheCounts& c) {
+    sum.accesses += c.accesses;
+    sum.l1_misses += c.l1_misses;
+    sum.l2_misses += c.l2_misses;
+    sum.l3_misses += c.l3_misses;
+}
+inline void subtract(CacheCounts& counts, const CacheCounts& earlier) {
+    subtract(counts.accesses, earlier.accesses);
+    subtract(counts.l1_misses, earlier.l1_misses);
+    subtract(counts.l2_misses, earlier.l2_misses);
+    subtract(counts.l3_misses, earlier.l3_misses);
+}
+
+// The accesses of one instruction.
 struct CacheAccesses {
     CodeLocation at;
     std::uint64_t accesses = 0;
     std::uint64_t l1_misses = 0, l2_misses = 0, l3_misses = 0;
+    CacheCounts stores = {};  // those of these that only write
 
     friend bool operator==(const CacheAccesses&, const CacheAccesses&) = default;
 };
@@ -41,12 +62,14 @@ inline void add(CacheAccesses& sum, const CacheAccesses& c) {
     sum.l1_misses += c.l1_misses;
     sum.l2_misses += c.l2_misses;
     sum.l3_misses += c.l3_misses;
+    add(sum.stores, c.stores);
 }
 inline void subtract(CacheAccesses& accesses, const CacheAccesses& earlier) {
     subtract(accesses.accesses, earlier.accesses);
     subtract(accesses.l1_misses, earlier.l1_misses);
     subtract(accesses.l2_misses, earlier.l2_misses);
     subtract(accesses.l3_misses, earlier.l3_misses);
+    subtract(accesses.stores, earlier.stores);
 }
 
 void fields(auto& visitor, Like<CacheAccesses> auto& c) {
@@ -55,6 +78,10 @@ void fields(auto& visitor, Like<CacheAccesses> auto& c) {
     visitor.count("l1_misses", c.l1_misses);
     visitor.count("l2_misses", c.l2_misses);
     visitor.count("l3_misses", c.l3_misses);
+    visitor.added_count("stores", c.stores.accesses);
+    visitor.added_count("l1_store_misses", c.stores.l1_misses);
+    visitor.added_count("l2_store_misses", c.stores.l2_misses);
+    visitor.added_count("l3_store_misses", c.stores.l3_misses);
 }
 
 // When lines enter a level and leave the levels before it.

@@ -7,6 +7,14 @@
 #include "profile/merge/join.h"
 
 namespace shadowprof {
+namespace {
+
+CacheCounts scaled(const CacheCounts& counts, const CountScale& scale) {
+    return {scale(counts.accesses), scale(counts.l1_misses), scale(counts.l2_misses),
+            scale(counts.l3_misses)};
+}
+
+}  // namespace
 
 void CacheCollector::take(const Reference& reference, std::uint64_t weight) {
     if (reference.site >= counts_.size())
@@ -14,11 +22,13 @@ void CacheCollector::take(const Reference& reference, std::uint64_t weight) {
     const std::size_t missed = caches_.access(reference.address, reference.bytes);
     // What reaches memory misses in the levels that the model lacks.
     const std::size_t levels = missed == model_.levels.size() ? 3 : missed;
+    const CacheCounts counted{.accesses = weight,
+                              .l1_misses = levels >= 1 ? weight : 0,
+                              .l2_misses = levels >= 2 ? weight : 0,
+                              .l3_misses = levels >= 3 ? weight : 0};
     Counts& counts = counts_[reference.site];
-    counts.accesses += weight;
-    if (levels >= 1) counts.l1_misses += weight;
-    if (levels >= 2) counts.l2_misses += weight;
-    if (levels >= 3) counts.l3_misses += weight;
+    shadowprof::add(counts.all, counted);
+    if (!reference.is(ReferenceSlot::load)) shadowprof::add(counts.stores, counted);
     if (reference.is(ReferenceSlot::repeated)) repeated_ += weight;
 }
 
@@ -28,12 +38,10 @@ void CacheTotals::add(const CacheCollector& collector, const std::vector<CodeLoc
     const auto sites = std::min(locations.size(), collector.counts_.size());
     for (std::size_t site = 0; site < sites; ++site) {
         const auto& counts = collector.counts_[site];
-        if (counts.accesses == 0) continue;
+        if (counts.all.accesses == 0) continue;
         auto& sum = counts_[locations[site]];
-        sum.accesses += counts.accesses;
-        sum.l1_misses += counts.l1_misses;
-        sum.l2_misses += counts.l2_misses;
-        sum.l3_misses += counts.l3_misses;
+        shadowprof::add(sum.all, counts.all);
+        shadowprof::add(sum.stores, counts.stores);
     }
 }
 
@@ -41,17 +49,15 @@ void CacheTotals::fill(Profile& profile, const CountScale& scale) const {
     profile.cache.clear();
     profile.cache_model = model_;
     if (!model_) return;
-    CacheCollector::Counts all;
+    CacheCounts all;
     for (const auto& [at, counts] : counts_) {
         profile.cache.push_back({.at = at,
-                                 .accesses = scale(counts.accesses),
-                                 .l1_misses = scale(counts.l1_misses),
-                                 .l2_misses = scale(counts.l2_misses),
-                                 .l3_misses = scale(counts.l3_misses)});
-        all.accesses += counts.accesses;
-        all.l1_misses += counts.l1_misses;
-        all.l2_misses += counts.l2_misses;
-        all.l3_misses += counts.l3_misses;
+                                 .accesses = scale(counts.all.accesses),
+                                 .l1_misses = scale(counts.all.l1_misses),
+                                 .l2_misses = scale(counts.all.l2_misses),
+                                 .l3_misses = scale(counts.all.l3_misses),
+                                 .stores = scaled(counts.stores, scale)});
+        shadowprof::add(all, counts.all);
     }
     join_and_sort(profile.cache);
     auto& counters = profile.sampling.counters;

@@ -24,7 +24,7 @@ class CacheCollector {
     friend class CacheTotals;
 
     struct Counts {
-        std::uint64_t accesses = 0, l1_misses = 0, l2_misses = 0, l3_misses = 0;
+        CacheCounts all, stores;  // `stores`: the accesses that only write
     };
 
     CacheModel model_;

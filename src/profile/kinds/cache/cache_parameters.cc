@@ -34,13 +34,6 @@ std::optional<std::uint64_t> number_in(const std::optional<std::string>& text) {
     return rest == end ? std::optional(number) : std::nullopt;
 }
 
-bool is_possible(const CacheLevel& level) {
-    return std::has_single_bit(level.line_bytes) && level.line_bytes >= min_line_bytes &&
-           level.line_bytes <= max_line_bytes && level.ways >= 1 && level.ways <= max_ways &&
-           level.size_bytes <= max_size_bytes &&
-           level.size_bytes % (level.ways * level.line_bytes) == 0 && level.sets() != 0;
-}
-
 std::optional<CacheLevel> read_level(unsigned index, const ReadCacheFile& read,
                                      std::uint64_t number) {
     const auto bytes = number_in(read(index, "size")),
@@ -62,6 +55,13 @@ CacheFill fill_of(std::uint64_t number, bool includes) {
 }
 
 }  // namespace
+
+bool is_possible(const CacheLevel& level) {
+    return std::has_single_bit(level.line_bytes) && level.line_bytes >= min_line_bytes &&
+           level.line_bytes <= max_line_bytes && level.ways >= 1 && level.ways <= max_ways &&
+           level.size_bytes <= max_size_bytes &&
+           level.size_bytes % (level.ways * level.line_bytes) == 0 && level.sets() != 0;
+}
 
 CacheModel default_cache_model() {
     return {.source = "defaults",

@@ -18,6 +18,9 @@ using ReadCacheFile =
 // Whether the cache `index` includes the levels before it (CPUID, leaf 4 or 8000001DH, EDX bit 1).
 using IsInclusive = std::function<bool(unsigned index)>;
 
+// Whether a level can be modelled: lines are a power of two, the size is a multiple of lines and
+// ways, and all are within limits.
+bool is_possible(const CacheLevel& level);
 // What a model takes for a host that does not describe its caches: 32 KiB, 8 ways; 1 MiB, 8 ways;
 // a victim cache of 32 MiB, 16 ways; lines of 64 bytes. Those of Zen 4.
 CacheModel default_cache_model();

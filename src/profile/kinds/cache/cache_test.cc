@@ -51,7 +51,7 @@ TEST_CASE("accesses and misses are counted by instruction") {
     const Profile profile = accesses.walk(8192, 64, 10);
     REQUIRE(profile.cache.size() == 2);
     CHECK(profile.cache[0] == CacheAccesses{at(0x1004), 1280, 1280, 128, 128});
-    CHECK(profile.cache[1] == CacheAccesses{at(0x1008), 1280, 0, 0, 0});
+    CHECK(profile.cache[1] == CacheAccesses{at(0x1008), 1280, 0, 0, 0, {1280, 0, 0, 0}});
     CHECK(profile.cache_model == two_levels());
     const auto& counters = profile.sampling.counters;
     CHECK(counters.at("cache_accesses") == 2560);
@@ -71,7 +71,7 @@ TEST_CASE("what crosses a line misses once in two lines") {
     crossing.run.sample(crossing.program, words);
     const Profile crossed = crossing.run.result();
     CHECK(crossed.cache[0] == CacheAccesses{at(0x1004), 1, 1, 1, 1});
-    CHECK(crossed.cache[1] == CacheAccesses{at(0x1008), 1, 0, 0, 0});
+    CHECK(crossed.cache[1] == CacheAccesses{at(0x1008), 1, 0, 0, 0, {1, 0, 0, 0}});
 }
 
 TEST_CASE("repeated operations are told of") {
