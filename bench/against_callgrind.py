@@ -16,7 +16,7 @@ MAPS_PERIOD_SECONDS = 0.1
 # Switches off the features that valgrind 3.19 lacks, so that glibc chooses the same variants of its
 # functions. Sets the thresholds that depend on cache sizes, which valgrind reports differently.
 SAME_VARIANTS = ("glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-FMA,-FMA4"
-                 ",-FSRM,-XSAVEC"
+                 ",-FSRM,-RTM,-Prefer_No_VZEROUPPER,-XSAVEC"
                  ":glibc.cpu.x86_non_temporal_threshold=0xc0000"
                  ":glibc.cpu.x86_rep_movsb_threshold=0x1000"
                  ":glibc.cpu.x86_rep_stosb_threshold=0x1000")

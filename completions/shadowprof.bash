@@ -30,7 +30,7 @@ _shadowprof() {
         return
     fi
     # Behind the program to run, complete its own words.
-    if [[ $command == run || $command == verify ]]; then
+    if [[ $command == @(run|callgrind|verify) ]]; then
         for (( i = 2; i < COMP_CWORD; ++i )); do
             [[ ${COMP_WORDS[i]} == -- ]] || continue
             mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word")
@@ -54,7 +54,7 @@ _shadowprof() {
         mapfile -t COMPREPLY < <(compgen -W "$(command ls /proc | grep -E '^[0-9]+$')" -- "$word")
     else
         compopt -o default 2>/dev/null
-        [[ $command == run || $command == verify ]] && mapfile -t COMPREPLY < <(compgen -c -- "$word")
+        [[ $command == @(run|callgrind|verify) ]] && mapfile -t COMPREPLY < <(compgen -c -- "$word")
     fi
 }
 

@@ -25,6 +25,7 @@ struct Command {
 constexpr Command commands[] = {
     {"run", "profile a program from its start", run_main},
     {"attach", "profile a running process, then let it go", attach_main},
+    {"callgrind", "count instructions exactly, with valgrind's options", callgrind_main},
     {"verify", "prove the emulator against the hardware", verify_main},
     {"report", "show the summary of a profile, or lists of it", report_main},
     {"syscalls", "show how system calls inside samples are treated", syscalls_main},

@@ -9,6 +9,7 @@
 #include "shadow/exact/exact_run.h"
 #include "shadow/results/profile_parts.h"
 #include "shadow/results/profiling.h"
+#include "shadow/results/separate_profiles.h"
 
 namespace shadowprof {
 namespace {
@@ -29,10 +30,17 @@ Forks forks_of(const RunOptions& options) {
 
 Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
                             const Inherited& inherited, const RunHooks& hooks) {
-    ProfileParts parts(profiling, hooks.part_file);
-    TRY_ASSIGN(const auto run,
-               ExactRun::create(options, profiling.seed(), profiling.hub(), profiling.modules(),
-                                profiling.collected(), parts, profiling.probes()));
+    pid_t process = 0;
+    const auto part_file = [&](unsigned number) { return hooks.part_file(process, number); };
+    ProfileParts parts(profiling, profiling.collected(),
+                       hooks.part_file ? ProfileParts::File(part_file) : nullptr,
+                       hooks.rest_is_a_part);
+    SharedProfile shared(profiling.collected(), parts);
+    SeparateProfiles separate(profiling, hooks);
+    ProcessProfiles& profiles =
+        hooks.on_process_end ? static_cast<ProcessProfiles&>(separate) : shared;
+    TRY_ASSIGN(const auto run, ExactRun::create(options, profiling.seed(), profiling.hub(),
+                                                profiling.modules(), profiles, profiling.probes()));
     TRY_ASSIGN(const auto target, launch(profiling.hub(), {.command = options.command,
                                                            .signals = inherited.signals,
                                                            .limits = inherited.limits,
@@ -40,6 +48,7 @@ Result<void> follow_exactly(Profiling& profiling, const RunOptions& options,
                                                            .forks = forks_of(options)}));
     const auto has_fixed = has_fixed_addresses(target->pid());
     profiling.begin(*target, options.command);
+    process = target->pid();
     if (hooks.on_start) hooks.on_start(target->pid());
     run->run(*target, hooks.on_progress, hooks.end_request);
     profiling.end(*target, [&](Profile& profile) {

@@ -35,7 +35,7 @@ def pages_of(command):
 def options_in(lines):
     """Returns the options that lines of mdoc(7) name: `.It Fl o , -output Ar FILE`, `.Fl -html`."""
     return {f"-{name}" for line in lines if re.search(r"\bFl ", line)
-            for name in re.findall(r"(?<=[ ])(-[a-z][a-z-]+)", line)}
+            for name in re.findall(r"(?<=[ ])(-[A-Za-z][A-Za-z0-9-]+)", line)}
 
 
 class Manual(unittest.TestCase):

@@ -108,6 +108,11 @@ Result<void> rename_keeping_old(int directory, const std::string& from, const st
     return errno_error("cannot rename the finished file", reason);
 }
 
+Result<void> rename_replacing(int directory, const std::string& from, const std::string& to) {
+    if (::renameat(directory, from.c_str(), directory, to.c_str()) == 0) return {};
+    return errno_error("cannot rename the finished file");
+}
+
 }  // namespace
 
 std::string expand_output_name(std::string_view pattern, pid_t pid) {
@@ -236,19 +241,20 @@ Result<void> SafeOutput::flush() {
     return {};
 }
 
-Result<std::string> SafeOutput::commit(pid_t pid) {
+Result<std::string> SafeOutput::commit(pid_t pid, OlderFile older) {
     TRY(flush());
     if (temporary_.empty()) {
         file_.reset();
         return pattern_;
     }
     if (::fsync(file_.get()) != 0) return error(errno, "cannot write");
-    TRY(install(expand_output_name(base_, pid)));
+    TRY(install(expand_output_name(base_, pid), older));
     return expand_output_name(pattern_, pid);
 }
 
-Result<void> SafeOutput::install(const std::string& name) {
-    if (auto renamed = rename_keeping_old(directory_.get(), temporary_, name); !renamed) {
+Result<void> SafeOutput::install(const std::string& name, OlderFile older) {
+    const auto rename = older == OlderFile::is_kept ? rename_keeping_old : rename_replacing;
+    if (auto renamed = rename(directory_.get(), temporary_, name); !renamed) {
         int reason = renamed.error().sys_errno;
         Error e =
             std::move(renamed).error().with_context(fmt::format("cannot write '{}'", pattern_));

@@ -22,6 +22,9 @@ enum class NamedBy : std::uint8_t {
     command,  // by other means: errors do not mention -o
 };
 
+// What becomes of an older file of the same name.
+enum class OlderFile : std::uint8_t { is_kept, is_replaced };
+
 // An output that is opened before there is anything to write, so that a name that cannot be written
 // is known before the target starts. Bytes go to a temporary file beside the named one, which
 // commit() renames. The destructor removes the temporary file of an output that was not committed.
@@ -49,9 +52,9 @@ class SafeOutput final : public ByteSink {
     Result<void> write(std::string_view bytes) override;
 
     // Completes the output; call it once. Afterwards the file with its final name holds all that
-    // was written and is on the disk, and an older file of that name is kept as NAME.old. On an
-    // error all files are as they were before. Returns the final name.
-    Result<std::string> commit(pid_t pid);
+    // was written and is on the disk. An older file of that name is kept as NAME.old, unless it is
+    // to be replaced. On an error all files are as they were before. Returns the final name.
+    Result<std::string> commit(pid_t pid, OlderFile older = OlderFile::is_kept);
 
   private:
     SafeOutput(std::string pattern, NamedBy named_by)
@@ -63,7 +66,7 @@ class SafeOutput final : public ByteSink {
     Result<void> create_temporary();
     void remove_temporary();
     Result<void> flush();
-    Result<void> install(const std::string& name);
+    Result<void> install(const std::string& name, OlderFile older);
     Error error(int error_number, std::string_view what) const;
 
     std::string pattern_;

@@ -12,6 +12,7 @@ using CommandMain = int (*)(std::span<const std::string> words);
 int accuracy_main(std::span<const std::string> words);
 int annotate_main(std::span<const std::string> words);
 int attach_main(std::span<const std::string> words);
+int callgrind_main(std::span<const std::string> words);
 int diff_main(std::span<const std::string> words);
 int merge_main(std::span<const std::string> words);
 int report_main(std::span<const std::string> words);

@@ -144,14 +144,14 @@ Result<ControlChannel> open_control(const RunRequest& request, const Shielded& s
         opener_of_dumps(request, shielded, std::move(perf_map_of), tables));
 }
 
-std::function<DumpRequest(unsigned number)> part_files(const RunRequest& request,
-                                                       const Shielded& shielded,
-                                                       const SafeOutput& output,
-                                                       PerfMapOf perf_map_of,
-                                                       FunctionTables& tables) {
+std::function<DumpRequest(pid_t process, unsigned number)> part_files(const RunRequest& request,
+                                                                      const Shielded& shielded,
+                                                                      const SafeOutput& output,
+                                                                      PerfMapOf perf_map_of,
+                                                                      FunctionTables& tables) {
     if (!output.is_file()) return {};
     return [&request, open = opener_of_dumps(request, shielded, std::move(perf_map_of), tables)](
-               unsigned number) {
+               pid_t, unsigned number) {
         auto file = phase_file(request.output, number);
         const auto on_done = [](const Result<void>& done) {
             if (!done) say("a part of the profile: {}", done.error().message);

@@ -35,11 +35,11 @@ Result<ControlChannel> open_control(const RunRequest& request, const Shielded& s
 
 // Where the parts of the run's profile go that the program ends by requests; empty if the output is
 // no regular file, beside which they could lie. All references must outlive the result.
-std::function<DumpRequest(unsigned number)> part_files(const RunRequest& request,
-                                                       const Shielded& shielded,
-                                                       const SafeOutput& output,
-                                                       PerfMapOf perf_map_of,
-                                                       FunctionTables& tables);
+std::function<DumpRequest(pid_t process, unsigned number)> part_files(const RunRequest& request,
+                                                                      const Shielded& shielded,
+                                                                      const SafeOutput& output,
+                                                                      PerfMapOf perf_map_of,
+                                                                      FunctionTables& tables);
 
 // Writes the profile together with the request's options and notes. Unless `request.quiet`, it then
 // prints a summary and the profile's name. `perf_map` is the file that names just-in-time compiled

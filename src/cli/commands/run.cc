@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/launch_check.h"
 #include "cli/commands/probe_places.h"
 #include "cli/commands/profile_output.h"
 #include "cli/options/options.h"
@@ -9,7 +10,6 @@
 #include "cli/terminal/messages.h"
 #include "cli/terminal/shield.h"
 #include "cli/terminal/signal_action.h"
-#include "ptrace/proc/program_check.h"
 #include "report/symbols/module_functions.h"
 #include "report/symbols/symbolizer.h"
 #include "session/run_target.h"
@@ -22,30 +22,13 @@ std::string_view environment(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-int exit_status_of(const Error& error) {
-    if (error.code == ErrorCode::not_found) return exit_not_found;
-    if (error.code == ErrorCode::permission) return exit_not_executable;
-    return exit_own_failure;
-}
-
-int failed(const Error& error, int status = exit_own_failure) {
-    say("run: {}", error.message);
-    return status;
-}
-
-// Before anything else is done: whether there is a program that can be profiled.
-Result<void> check_command(const std::string& name) {
-    TRY_ASSIGN(const std::string path, resolve_program(name, environment("PATH")));
-    return check_program(path, Credentials::of_this_process());
-}
-
 // Returns as the target did, or dies as it did.
 int run(const RunRequest& request, const Shielded& shielded) {
     auto output = SafeOutput::open(request.output);
-    if (!output) return failed(output.error());
+    if (!output) return failed("run", output.error());
     FunctionTables tables;
     auto control = open_control(request, shielded, *output, perf_map_path, tables);
-    if (!control) return failed(control.error());
+    if (!control) return failed("run", control.error());
     MappedPlaces places;
     ModuleFunctions functions(tables);
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
@@ -57,12 +40,12 @@ int run(const RunRequest& request, const Shielded& shielded) {
              .part_file = part_files(request, shielded, *output, perf_map_path, tables)},
             &*control, {&places, &functions});
     });
-    if (!outcome) return failed(outcome.error());
+    if (!outcome) return failed("run", outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;
     const RunInfo ended = outcome->profile.run;
     auto delivered = deliver(std::move(outcome).value(), request, perf_map_path(ended.pid), tables,
                              std::move(output).value());
-    if (!delivered) return failed(delivered.error());
+    if (!delivered) return failed("run", delivered.error());
     if (ended.exit_signal) die_by_signal(*ended.exit_signal);
     return ended.exit_status.value_or(0);
 }
@@ -72,17 +55,17 @@ int run(const RunRequest& request, const Shielded& shielded) {
 int run_main(std::span<const std::string> words) {
     const auto request = parse_run(words, environment("SHADOWPROF_OPTIONS"));
     if (!request) {
-        failed(request.error());
+        failed("run", request.error());
         if (request.error().code == ErrorCode::usage) say("try 'shadowprof run --help'");
         return exit_own_failure;
     }
     if (request->text) return put(stdout, *request->text), 0;
     if (auto found = check_command(request->options.command.front()); !found)
-        return failed(found.error(), exit_status_of(found.error()));
+        return failed("run", found.error(), exit_status_of(found.error()));
     survive_closed_pipes();
     const auto end =
         run_in_our_group([&](const Shielded& shielded) { return run(*request, shielded); });
-    if (!end) return failed(end.error());
+    if (!end) return failed("run", end.error());
     if (end->signal) die_by_signal(*end->signal);
     return end->status;
 }

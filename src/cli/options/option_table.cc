@@ -384,14 +384,7 @@ Rows amount_options(RunRequest& request) {
          .help = "exact mode: count only within functions with such a name, from their call to "
                  "their return, with all that they call; * and ? are wildcards; can be given "
                  "several times",
-         .set = [&](string_view value) -> Result<void> {
-             options.count_in.emplace_back(value);
-             if (ProbeSet::parse(entries_of_functions(options.count_in))) return {};
-             return Error{ErrorCode::usage, 0,
-                          fmt::format("must be the name of a function, with * and ? as wildcards, "
-                                      "at most {} times",
-                                      ProbeSet::max_probes)};
-         },
+         .set = [&](auto value) { return add_counted_function(options.count_in, value); },
          .kept = [&]() -> Kept {
              if (options.count_in.empty()) return std::nullopt;
              return fmt::format("{}", fmt::join(options.count_in, " "));
@@ -510,6 +503,14 @@ std::vector<OptionRow> run_options(RunRequest& request) {
         std::ranges::move(more, std::back_inserter(all));
     }
     return all;
+}
+
+Result<void> add_counted_function(std::vector<std::string>& functions, string_view glob) {
+    functions.emplace_back(glob);
+    if (ProbeSet::parse(entries_of_functions(functions))) return {};
+    return must_be(
+        fmt::format("the name of a function, with * and ? as wildcards, at most {} times",
+                    ProbeSet::max_probes));
 }
 
 std::map<std::string, std::string> describe(const RunRequest& request) {

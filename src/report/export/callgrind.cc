@@ -3,32 +3,70 @@
 #include <set>
 
 #include "base/text/text_format.h"
+#include "report/export/callgrind_events.h"
 #include "report/export/callgrind_names.h"
 #include "report/export/execution_costs.h"
+#include "report/export/stub_charges.h"
 #include "report/export/writers.h"
 #include "report/lists/frames.h"
 
 namespace shadowprof {
 namespace {
 
+// What one line of a function's costs is about: an instruction, or all of a source line.
+struct CostLine {
+    std::uint64_t address = 0;  // of the first instruction
+    LineCosts costs;
+    EventCounts events;
+};
+
+// Adds jumps to the same line up.
+void add_jump(std::vector<JumpCosts>& jumps, const JumpCosts& jump) {
+    const auto same = std::ranges::find_if(jumps, [&](const JumpCosts& other) {
+        return other.to_line == jump.to_line && other.function == jump.function &&
+               other.conditional == jump.conditional;
+    });
+    if (same == jumps.end()) return jumps.push_back(jump);
+    same->taken += jump.taken;
+    same->executed += jump.executed;
+}
+
+void join(CostLine& sum, const LineCosts& costs, const EventCounts* events) {
+    sum.costs.instructions += costs.instructions;
+    for (const auto& [callee, call] : costs.calls) {
+        auto& calls = sum.costs.calls[callee];
+        calls.count += call.count;
+        calls.instructions += call.instructions;
+    }
+    for (const JumpCosts& jump : costs.jumps) add_jump(sum.costs.jumps, jump);
+    if (events != nullptr) add(sum.events, *events);
+}
+
 // Writes one part. Names are numbered through all parts of a file.
 class CallgrindWriter {
   public:
-    CallgrindWriter(const ExportInput& input, CallgrindNames& names, ByteSink& sink)
+    CallgrindWriter(const ExportInput& input, const CallgrindDetails& details,
+                    CallgrindNames& names, ByteSink& sink)
         : input_(input),
+          details_(details),
           costs_(execution_costs(input.profile, input.symbols)),
+          events_(input.profile),
           names_(names),
-          sink_(sink) {}
+          sink_(sink) {
+        if (!details.skips_linkage_tables) return;
+        const StubCharges charges(input.profile, costs_.linkage_tables, input.symbols);
+        charges.charge(costs_);
+        charges.charge(events_);
+    }
 
     Result<void> write(std::size_t number) {
         TRY(write_header(number));
         for (const auto& [start, function] : costs_.functions) {
             begin_function(start, function);
-            for (const auto& [address, place] : function.places)
-                write_place({start.module, address}, place);
+            for (const CostLine& line : lines_of(start.module, function)) write_line(start, line);
             TRY(flush());
         }
-        text_ += fmt::format("\ntotals: {}\n", costs_.instructions);
+        text_ += fmt::format("\ntotals: {}\n", totals());
         return flush();
     }
 
@@ -45,13 +83,49 @@ class CallgrindWriter {
                              profile.run.pid, command, number);
         text_ += fmt::format("desc: Mode: {}; {} instructions followed\n",
                              printable(profile.sampling.mode), profile.sampling.instructions);
-        if (const auto& part = profile.run.part)
-            text_ += fmt::format("desc: Trigger: Client Request: {}\n", printable(part->name));
+        write_trigger();
         for (const std::string& note : costs_.notes)
             text_ += fmt::format("desc: Note: {}\n", printable(note));
-        text_ += "positions: instr line\nevent: Ir : Instructions executed\nevents: Ir\n";
-        text_ += fmt::format("summary: {}\n", costs_.instructions);
+        write_events();
         return flush();
+    }
+
+    // In exact mode: what ended the part, and whether its counts can be trusted.
+    void write_trigger() {
+        const Profile& profile = input_.profile;
+        if (const auto& part = profile.run.part)
+            text_ += fmt::format("desc: Trigger: Client Request: {}\n", printable(part->name));
+        const auto& exact = profile.sampling.exact;
+        if (!exact) return;
+        if (!profile.run.part) text_ += "desc: Trigger: Program termination\n";
+        if (!exact->stopped_early.empty())
+            text_ += fmt::format("desc: Note: the rest of the run is not covered: {}\n",
+                                 printable(exact->stopped_early));
+        if (exact->diverged != 0)
+            text_ += fmt::format("desc: Note: {} of {} compared intervals diverged\n",
+                                 exact->diverged, exact->compared);
+    }
+
+    void write_events() {
+        text_ += details_.instructions
+                     ? details_.lines ? "positions: instr line\n" : "positions: instr\n"
+                     : "positions: line\n";
+        text_ += "event: Ir : Instructions executed\n";
+        std::string names = "Ir";
+        for (const auto& event : events_.events()) {
+            text_ += fmt::format("event: {} : {}\n", event.name, event.meaning);
+            names += fmt::format(" {}", event.name);
+        }
+        text_ += fmt::format("events: {}\nsummary: {}\n", names, totals());
+    }
+
+    // With every event, also those that did not happen.
+    std::string totals() const {
+        EventCounts sum(events_.events().size());
+        for (const auto& [place, counts] : events_.counts()) add(sum, counts);
+        std::string text = std::to_string(costs_.instructions);
+        for (const std::uint64_t count : sum) text += fmt::format(" {}", count);
+        return text;
     }
 
     Result<void> flush() {
@@ -60,9 +134,34 @@ class CallgrindWriter {
         return done;
     }
 
+    std::vector<CostLine> lines_of(std::uint32_t module, const FunctionCosts& function) const {
+        std::vector<CostLine> lines;
+        std::map<std::pair<std::string_view, std::uint32_t>, std::size_t> numbers;
+        for (const auto& [address, place] : function.places) {
+            const std::uint32_t number = details_.lines ? place.line : 0;
+            const auto [known, added] = numbers.try_emplace({place.file, number}, lines.size());
+            if (added || details_.instructions) {
+                auto& line = lines.emplace_back(CostLine{.address = address});
+                line.costs.file = place.file;
+                line.costs.line = number;
+                known->second = lines.size() - 1;
+            }
+            const auto events = events_.counts().find({module, address});
+            join(lines[known->second], place,
+                 events == events_.counts().end() ? nullptr : &events->second);
+        }
+        return lines;
+    }
+
     std::string object(std::uint32_t module) {
         const auto& modules = input_.profile.modules;
         return names_.object(module < modules.size() ? modules[module].path : "");
+    }
+
+    std::string position(std::uint64_t address, std::uint32_t line) const {
+        if (!details_.instructions) return std::to_string(details_.lines ? line : 0);
+        return details_.lines ? fmt::format("{:#x} {}", address, line)
+                              : fmt::format("{:#x}", address);
     }
 
     void begin_function(CodeLocation start, const FunctionCosts& function) {
@@ -79,38 +178,54 @@ class CallgrindWriter {
         text_ += fmt::format("{}={}\n", file == function_file_ ? "fe" : "fi", names_.file(file));
     }
 
-    void write_place(CodeLocation at, const LineCosts& place) {
-        enter_file(place.file);
-        if (place.instructions > 0)
-            text_ += fmt::format("{:#x} {} {}\n", at.address, place.line, place.instructions);
-        for (const auto& [callee, call] : place.calls) write_call(at, place, callee, call);
-        for (const JumpCosts& jump : place.jumps) write_jump(at, place, jump);
+    void write_line(CodeLocation function, const CostLine& line) {
+        enter_file(line.costs.file);
+        const auto at = position(line.address, line.costs.line);
+        write_costs(at, line);
+        for (const auto& [callee, call] : line.costs.calls)
+            write_call(function.module, at, callee, call);
+        if (!details_.jumps) return;
+        for (const JumpCosts& jump : line.costs.jumps) write_jump(at, jump);
     }
 
-    void write_call(CodeLocation at, const LineCosts& place, CodeLocation callee,
+    // Zeros at the end are left out.
+    void write_costs(const std::string& at, const CostLine& line) {
+        auto events = line.events;
+        while (!events.empty() && events.back() == 0) events.pop_back();
+        if (line.costs.instructions == 0 && events.empty()) return;
+        text_ += fmt::format("{} {}", at, line.costs.instructions);
+        for (const std::uint64_t count : events) text_ += fmt::format(" {}", count);
+        text_ += '\n';
+    }
+
+    void write_call(std::uint32_t module, const std::string& at, CodeLocation callee,
                     const CallCosts& call) {
         const FunctionCosts* function = costs_.find(callee);
         if (function == nullptr) return;
-        if (callee.module != at.module) text_ += fmt::format("cob={}\n", object(callee.module));
+        if (callee.module != module) text_ += fmt::format("cob={}\n", object(callee.module));
         text_ += fmt::format("cfi={}\ncfn={}\n", names_.file(function->file),
                              names_.function(function->name));
-        text_ += fmt::format("calls={} {:#x} {}\n{:#x} {} {}\n", call.count, callee.address,
-                             function->line, at.address, place.line, call.instructions);
+        text_ += fmt::format("calls={} {}\n{} {}\n", call.count,
+                             position(callee.address, function->line), at, call.instructions);
     }
 
-    void write_jump(CodeLocation at, const LineCosts& place, const JumpCosts& jump) {
-        if (jump.function != nullptr)
-            text_ += fmt::format("jfi={}\njfn={}\n", names_.file(jump.function->file),
-                                 names_.function(jump.function->name));
+    void write_jump(const std::string& at, const JumpCosts& jump) {
+        if (jump.function) {
+            const FunctionCosts* function = costs_.find(*jump.function);
+            if (function == nullptr) return;
+            text_ += fmt::format("jfi={}\njfn={}\n", names_.file(function->file),
+                                 names_.function(function->name));
+        }
         const std::string counts = jump.conditional
                                        ? fmt::format("jcnd={}/{}", jump.taken, jump.executed)
                                        : fmt::format("jump={}", jump.taken);
-        text_ += fmt::format("{} {:#x} {}\n{:#x} {}\n", counts, jump.to, jump.to_line, at.address,
-                             place.line);
+        text_ += fmt::format("{} {}\n{}\n", counts, position(jump.to, jump.to_line), at);
     }
 
     const ExportInput& input_;
-    const ExecutionCosts costs_;
+    const CallgrindDetails& details_;
+    ExecutionCosts costs_;
+    CallgrindEvents events_;
     CallgrindNames& names_;
     ByteSink& sink_;
     std::string text_;
@@ -120,11 +235,12 @@ class CallgrindWriter {
 }  // namespace
 
 Result<void> write_callgrind(const ExportInput& input, ByteSink& sink) {
-    CallgrindNames names;
+    CallgrindNames names(input.callgrind.compresses_names);
     std::size_t number = 0;
     const auto write = [&](const ExportInput& part) -> Result<void> {
-        if (part.profile.edges.empty()) return no_edges();
-        return CallgrindWriter(part, names, sink).write(++number);
+        const bool counts = part.profile.sampling.instructions != 0;
+        if (part.profile.edges.empty() && counts) return no_edges();
+        return CallgrindWriter(part, input.callgrind, names, sink).write(++number);
     };
     TRY(write(input));
     for (const ExportInput& part : input.more_parts) TRY(write(part));

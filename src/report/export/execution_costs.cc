@@ -10,6 +10,7 @@
 #include "report/lists/instruction_counts.h"
 #include "report/lists/methods.h"
 #include "report/symbols/completed_symbols.h"
+#include "report/symbols/elf/plt.h"
 #include "report/symbols/module_file.h"
 
 namespace shadowprof {
@@ -63,6 +64,10 @@ class CostCollector {
             return;
         }
         const ElfFile& elf = *(files_[module] = std::move(file).value());
+        for (const auto* name : plt_sections)
+            if (const auto section = elf.section(name))
+                costs_.linkage_tables.push_back(
+                    {module, section->address, section->address + section->size_bytes});
         const auto code = [&](std::uint64_t address, std::span<std::byte> to) {
             return elf.read(address, to);
         };
@@ -197,12 +202,14 @@ class CostCollector {
             if (!jump || edge.to.module != edge.from.module) continue;
             const CodeLocation from = symbols_.function_start(edge.from),
                                to = symbols_.function_start(edge.to);
-            place(edge.from).jumps.push_back({.to = edge.to.address,
-                                              .to_line = symbols_.symbol(edge.to).line,
-                                              .conditional = edge.kind == EdgeKind::taken,
-                                              .taken = edge.count,
-                                              .executed = executed[edge.from],
-                                              .function = from == to ? nullptr : &function(to)});
+            function(to);
+            place(edge.from).jumps.push_back(
+                {.to = edge.to.address,
+                 .to_line = symbols_.symbol(edge.to).line,
+                 .conditional = edge.kind == EdgeKind::taken,
+                 .taken = edge.count,
+                 .executed = executed[edge.from],
+                 .function = from == to ? std::nullopt : std::optional(to)});
         }
     }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,17 +17,15 @@ struct CallCosts {
     std::uint64_t instructions = 0;  // executed in the callee and its callees
 };
 
-struct FunctionCosts;
-
 // A branch within a module that was taken.
 struct JumpCosts {
     std::uint64_t to = 0;
     std::uint32_t to_line = 0;
     bool conditional = false;
     std::uint64_t taken = 0;
-    std::uint64_t executed = 0;               // for a conditional branch
-    const FunctionCosts* function = nullptr;  // the function that `to` is in; null: the branch's
-                                              // own
+    std::uint64_t executed = 0;            // for a conditional branch
+    std::optional<CodeLocation> function;  // start of the function that `to` is in, if that is
+                                           // not the branch's own
 };
 
 struct LineCosts {
@@ -43,9 +42,16 @@ struct FunctionCosts {
     std::map<std::uint64_t, LineCosts> places;  // by address
 };
 
+// The code of a file through which others are called.
+struct LinkageTable {
+    std::uint32_t module = 0;
+    std::uint64_t begin = 0, end = 0;
+};
+
 struct ExecutionCosts {
     std::map<CodeLocation, FunctionCosts> functions;  // by start
     std::uint64_t instructions = 0;                   // the sum over all places
+    std::vector<LinkageTable> linkage_tables;
     std::vector<std::string> notes;  // what is less precise than it should be, and why
 
     const FunctionCosts* find(CodeLocation start) const {

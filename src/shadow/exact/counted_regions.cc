@@ -30,12 +30,13 @@ CountedRegions::CountedRegions(SampleCollector& collector, PartTaker& parts,
     : collector_(collector),
       parts_(parts),
       counts_at_start_(options.counts_at_start),
+      threads_count_at_start_(options.threads_count_at_start),
       counts_functions_(!options.count_in.empty()),
       counts_(counts_at_start_) {}
 
 void CountedRegions::begin_process() {
     begin_program();
-    found_ = {.started = counts_};
+    found_ = {.started = counts_ && threads_count_at_start_};
 }
 
 void CountedRegions::begin_program() {
@@ -46,7 +47,7 @@ void CountedRegions::begin_program() {
 
 void CountedRegions::begin_thread(std::uint32_t thread, Thread how) {
     if (thread >= threads_.size()) threads_.resize(thread + std::size_t{1});
-    if (how == Thread::is_new) threads_[thread] = {};
+    if (how == Thread::is_new) threads_[thread] = {.is_toggled = !threads_count_at_start_};
     apply(thread);
 }
 
@@ -82,6 +83,7 @@ void CountedRegions::follow(std::uint32_t thread, RegionEvent::Kind kind) {
             return count_all(false);
         case toggle:
             threads_[thread].is_toggled = !threads_[thread].is_toggled;
+            found_.started |= !threads_[thread].is_toggled;
             return apply(thread);
         case zero:
             collector_.cut_paths();

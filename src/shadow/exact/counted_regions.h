@@ -67,7 +67,7 @@ class CountedRegions {
 
     SampleCollector& collector_;
     PartTaker& parts_;
-    const bool counts_at_start_, counts_functions_;
+    const bool counts_at_start_, threads_count_at_start_, counts_functions_;
     bool counts_;  // by requests to start and stop
     std::vector<OfThread> threads_;
     std::string name_;  // of the next request, as far as it has come

@@ -30,39 +30,49 @@ UniqueFd open_sigchld() {
 }  // namespace
 
 ExactRun::ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub,
-                   ModuleTable& modules, ProcessProfile& profile, PartTaker& parts,
-                   const ProbeRequest* probes)
+                   ModuleTable& modules, ProcessProfiles& profiles, const ProbeRequest* probes)
     : options_(options),
       seed_(seed),
       hub_(hub),
       modules_(modules),
-      profile_(profile),
-      parts_(parts),
+      profiles_(profiles),
       probes_(probes),
       sigchld_(open_sigchld()) {}
 
 Result<std::unique_ptr<ExactRun>> ExactRun::create(const RunOptions& options, std::uint64_t seed,
                                                    WaitHub& hub, ModuleTable& modules,
-                                                   ProcessProfile& profile, PartTaker& parts,
+                                                   ProcessProfiles& profiles,
                                                    const ProbeRequest* probes) {
-    std::unique_ptr<ExactRun> run(
-        new ExactRun(options, seed, hub, modules, profile, parts, probes));
+    std::unique_ptr<ExactRun> run(new ExactRun(options, seed, hub, modules, profiles, probes));
     if (!run->sigchld_) return errno_error("signalfd");
-    TRY_ASSIGN(auto worker, run->take_worker());
-    run->idle_workers_.push_back(std::move(worker));
+    TRY_ASSIGN(auto process, OwnedWorker::start(hub));
+    run->idle_processes_.push_back(std::move(process));
     return run;
 }
 
 // An idle worker, or a new one.
-Result<std::unique_ptr<ExactWorker>> ExactRun::take_worker() {
+Result<std::unique_ptr<ExactWorker>> ExactRun::take_worker(Number number, pid_t pid) {
     if (!idle_workers_.empty()) {
         auto worker = std::move(idle_workers_.back());
         idle_workers_.pop_back();
         return worker;
     }
-    TRY_ASSIGN(auto process, OwnedWorker::start(hub_));
-    return std::make_unique<ExactWorker>(std::move(process), profile_.add_collector(), modules_,
-                                         parts_, probes_, options_, seed_ + workers_started_++);
+    if (idle_processes_.empty()) {
+        TRY_ASSIGN(auto started, OwnedWorker::start(hub_));
+        idle_processes_.push_back(std::move(started));
+    }
+    auto process = std::move(idle_processes_.back());
+    idle_processes_.pop_back();
+    const auto [collected, parts] = profiles_.begin(number, pid);
+    return std::make_unique<ExactWorker>(std::move(process), collected.add_collector(), modules_,
+                                         parts, probes_, options_, seed_ + workers_started_++);
+}
+
+void ExactRun::keep(std::unique_ptr<ExactWorker> worker) {
+    if (profiles_.are_separate())
+        idle_processes_.push_back(std::move(worker->process));
+    else
+        idle_workers_.push_back(std::move(worker));
 }
 
 void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_request) {
@@ -74,7 +84,7 @@ void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_
     results_.begin(begin_, !options_.count_in.empty());
     results_.log().begin(0, target.pid(), std::nullopt, options_.command, begin_);
     followed_[0] = {};
-    if (auto worker = take_worker()) begin(0, {}, std::move(*worker));
+    if (auto worker = take_worker(0, target.pid())) begin(0, {}, std::move(*worker));
     follow_all();
     // A target that cannot be detached goes on when shadowprof ends.
     is_readable(end_request) ? (void)target.detach() : run_to_end(hub_, target);
@@ -176,7 +186,7 @@ void ExactRun::adopt_children(Number parent) {
         auto& log = results_.log();
         log.begin(number, child.pid, parent_pid, log.command(parent), Clock::now());
         followed_[number].born = Target::take_born(hub_, child.pid, shares);
-        auto worker = worker_for_child(shares && !child.by_vfork);
+        auto worker = worker_for_child(number, child.pid, shares && !child.by_vfork);
         if (worker) {
             begin(number, {shares, child.cleared_at_end}, std::move(*worker));
             continue;
@@ -187,13 +197,14 @@ void ExactRun::adopt_children(Number parent) {
     }
 }
 
-Result<std::unique_ptr<ExactWorker>> ExactRun::worker_for_child(bool goes_on_in_same_memory) {
+Result<std::unique_ptr<ExactWorker>> ExactRun::worker_for_child(Number number, pid_t pid,
+                                                                bool goes_on_in_same_memory) {
     if (goes_on_in_same_memory)
         return Error{ErrorCode::unsupported, 0, "it goes on in the same memory as its parent"};
     if (followed_.size() > max_processes_at_once)
         return Error{ErrorCode::unsupported, 0,
                      fmt::format("more than {} processes at once", max_processes_at_once)};
-    return take_worker();
+    return take_worker(number, pid);
 }
 
 void ExactRun::note_programs(Number number, Followed& followed) {
@@ -208,13 +219,13 @@ void ExactRun::finish(Number number) {
     auto& followed = node.mapped();
     auto& target = followed.process->target();
     auto outcome = followed.process->end();
-    if (outcome.worker) idle_workers_.push_back(std::move(outcome.worker));
+    if (outcome.worker) keep(std::move(outcome.worker));
     results_.add(number, target.pid(), outcome);
     using enum ExactProcess::Fate;
     const bool is_ending = outcome.fate == ended || outcome.fate == killed;
     if (number == 0) {
         is_over_ = is_ending;
-        return;
+        return end_profile(number, target, outcome);
     }
     while (is_ending && !target.end()) {
         const auto status = hub_.wait_for(target.pid());
@@ -222,6 +233,26 @@ void ExactRun::finish(Number number) {
         static_cast<void>(target.handle({target.pid(), *status}));
     }
     results_.log().end(number, target.end(), Clock::now());
+    end_profile(number, target, outcome);
+}
+
+// If processes have profiles of their own, this is one.
+void ExactRun::end_profile(Number number, const Target& target,
+                           const ExactProcess::Outcome& outcome) {
+    if (!profiles_.are_separate()) return;
+    const auto command = results_.log().command(number);
+    const auto now = Clock::now();
+    ExactResults one;
+    one.begin(begin_, !options_.count_in.empty());
+    one.log().begin(0, target.pid(), std::nullopt, command, begin_);
+    one.add(0, target.pid(), outcome);
+    one.log().end(0, target.end(), now);
+    Profile profile;
+    one.fill(profile, now);
+    profile.run.command = command;
+    profile.run.pid = target.pid();
+    profile.run.seconds = std::chrono::duration<double>(now - begin_).count();
+    profiles_.end(number, std::move(profile));
 }
 
 // A target that was let go may end while other processes are followed.

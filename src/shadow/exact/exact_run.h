@@ -8,11 +8,11 @@
 
 #include "base/files/fd.h"
 #include "base/result.h"
-#include "profile/collect/process_profile.h"
 #include "ptrace/process/target.h"
 #include "shadow/exact/exact_process.h"
 #include "shadow/exact/exact_results.h"
 #include "shadow/exact/exact_worker.h"
+#include "shadow/exact/process_profiles.h"
 #include "shadow/request/run_hooks.h"
 #include "shadow/request/run_options.h"
 
@@ -20,10 +20,10 @@ namespace shadowprof {
 
 class ExactRun {
   public:
-    // `hub`, `modules`, `profile`, `parts` and `probes` must outlive it; `probes` may be null.
+    // `hub`, `modules`, `profiles` and `probes` must outlive it; `probes` may be null.
     static Result<std::unique_ptr<ExactRun>> create(const RunOptions& options, std::uint64_t seed,
                                                     WaitHub& hub, ModuleTable& modules,
-                                                    ProcessProfile& profile, PartTaker& parts,
+                                                    ProcessProfiles& profiles,
                                                     const ProbeRequest* probes = nullptr);
 
     // Follows the target, which stands before its first instruction, to its end, and if it follows
@@ -50,8 +50,9 @@ class ExactRun {
     using Number = std::uint64_t;
 
     ExactRun(const RunOptions& options, std::uint64_t seed, WaitHub& hub, ModuleTable& modules,
-             ProcessProfile& profile, PartTaker& parts, const ProbeRequest* probes);
-    Result<std::unique_ptr<ExactWorker>> take_worker();
+             ProcessProfiles& profiles, const ProbeRequest* probes);
+    Result<std::unique_ptr<ExactWorker>> take_worker(Number number, pid_t pid);
+    void keep(std::unique_ptr<ExactWorker> worker);
     ForwardedOptions options_of(Number number, const Birth& birth);
     void follow_all();
     void await(std::chrono::nanoseconds longest);
@@ -59,9 +60,11 @@ class ExactRun {
     bool step(Number number);
     void begin(Number number, const Birth& birth, std::unique_ptr<ExactWorker> worker);
     void adopt_children(Number parent);
-    Result<std::unique_ptr<ExactWorker>> worker_for_child(bool goes_on_in_same_memory);
+    Result<std::unique_ptr<ExactWorker>> worker_for_child(Number number, pid_t pid,
+                                                          bool goes_on_in_same_memory);
     void note_programs(Number number, Followed& followed);
     void finish(Number number);
+    void end_profile(Number number, const Target& target, const ExactProcess::Outcome& outcome);
     void note_end_of_target();
     void show_progress();
 
@@ -69,12 +72,13 @@ class ExactRun {
     const std::uint64_t seed_;
     WaitHub& hub_;
     ModuleTable& modules_;
-    ProcessProfile& profile_;
-    PartTaker& parts_;
+    ProcessProfiles& profiles_;
     const ProbeRequest* probes_;
     UniqueFd sigchld_;
 
+    // With a collector, or without where processes have profiles of their own.
     std::vector<std::unique_ptr<ExactWorker>> idle_workers_;
+    std::vector<OwnedWorker> idle_processes_;
     std::uint64_t workers_started_ = 0;
     Target* target_ = nullptr;
     ProgressListener on_progress_;

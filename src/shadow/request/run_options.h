@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "profile/kinds/cache/cache_accesses.h"
 #include "profile/kinds/profile_kinds.h"
 #include "profile/kinds/streams/stream_limits.h"
 #include "profile/profile_size.h"
@@ -80,6 +81,8 @@ struct RunOptions {
 
     SamplingMode mode = SamplingMode::automatic;
     ProfileKinds profiles;  // at least one
+    // Whether notes name the usual kinds that `profiles` lacks.
+    bool notes_unasked_kinds = true;
     // Share of the time that exact mode may spend on running intervals on the hardware as well.
     // Nothing: the default.
     std::optional<double> check_percent;
@@ -87,7 +90,11 @@ struct RunOptions {
     // Exact mode: whether the program counts before it asks to start, and the functions, as globs,
     // within which alone it counts; empty: anywhere.
     bool counts_at_start = true;
+    // Exact mode: whether each thread counts before it asks to toggle.
+    bool threads_count_at_start = true;
     std::vector<std::string> count_in;
+    // The caches that are modelled. Nothing: those of the host.
+    std::optional<CacheModel> caches;
     ThreadScope threads = ThreadScope::all;
     StreamLimits streams;                   // used if streams are collected
     bool follow_forks = false;              // sample the processes that the target starts as well

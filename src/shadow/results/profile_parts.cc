@@ -24,7 +24,7 @@ Profile ProfileParts::so_far() {
     sampled.profile.sampling.mode = "exact";
     sampled.profile.sampling.instructions = instructions_;
     sampled.profile.sampling.exact.emplace();
-    return profiling_.complete(std::move(sampled), DumpPart::phase);
+    return profiling_.complete(std::move(sampled), DumpPart::phase, collected_);
 }
 
 void ProfileParts::end_part(const std::string& name) {
@@ -40,7 +40,7 @@ void ProfileParts::end_part(const std::string& name) {
     auto done = request.receiver->open();
     if (done) done = request.receiver->write(profiling_.outcome_so_far(std::move(part)));
     request.receiver->on_done(done);
-    if (notes_.size() < max_noted_parts)
+    if (notes_.size() < max_noted_parts && !(done && rest_is_a_part_))
         notes_.push_back(done ? fmt::format("part {}{}: {} instructions, in {}", ended_,
                                             shown(name), instructions, request.file)
                               : fmt::format("part {}{} was not written: {}", ended_, shown(name),
@@ -53,20 +53,26 @@ void ProfileParts::forget() {
     forgotten_ = before_;
 }
 
+void ProfileParts::subtract_from(Profile& profile, const Profile& earlier) {
+    auto notes = std::move(profile.notes);
+    profile = phase_between(std::move(profile), earlier);
+    notes.insert(notes.end(), profile.notes.begin(), profile.notes.end());
+    profile.notes = std::move(notes);
+    profile.sampling.target_instructions.reset();
+}
+
 void ProfileParts::fill(Profile& profile) {
     const std::lock_guard lock(mutex_);
-    if (forgotten_) {
-        auto notes = std::move(profile.notes);
-        profile = phase_between(std::move(profile), *forgotten_);
-        notes.insert(notes.end(), profile.notes.begin(), profile.notes.end());
-        profile.notes = std::move(notes);
-        profile.sampling.target_instructions.reset();
+    if (rest_is_a_part_ && ended_ != 0)
+        subtract_from(profile, before_);
+    else if (forgotten_)
+        subtract_from(profile, *forgotten_);
+    if (forgotten_ && !rest_is_a_part_)
         profile.notes.emplace_back(
             "the program asked to forget what was counted before: the rest is not of the whole "
             "run, but processes and threads are listed with all that they have counted");
-    }
     profile.notes.insert(profile.notes.end(), notes_.begin(), notes_.end());
-    if (ended_ > notes_.size())
+    if (ended_ > notes_.size() && !rest_is_a_part_)
         profile.notes.push_back(
             file_
                 ? fmt::format("{} more parts were written", ended_ - notes_.size())

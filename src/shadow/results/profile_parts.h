@@ -19,24 +19,32 @@ class ProfileParts final : public PartTaker {
     // written.
     using File = std::function<DumpRequest(unsigned number)>;
 
-    // `profiling` must outlive it. Without a `file`, parts are not written, and fill() says so.
-    ProfileParts(Profiling& profiling, File file) : profiling_(profiling), file_(std::move(file)) {}
+    // `profiling` and `collected` must outlive it. Without a `file`, parts are not written, and
+    // fill() says so. With `rest_is_a_part`, fill() leaves what no part has, and tells only of
+    // parts that could not be written.
+    ProfileParts(Profiling& profiling, ProcessProfile& collected, File file, bool rest_is_a_part)
+        : profiling_(profiling),
+          collected_(collected),
+          file_(std::move(file)),
+          rest_is_a_part_(rest_is_a_part) {}
 
     void count(std::uint64_t instructions) override { instructions_ += instructions; }
     // Makes the part's profile, and writes it.
     void end_part(const std::string& name) override;
     void forget() override;
 
-    // Subtracts what was forgotten from the profile of the whole run, which is complete, and adds
-    // notes about the parts.
+    // Subtracts what was forgotten, and perhaps what is in parts, from the profile of the whole
+    // run, which is complete, and adds notes about the parts.
     void fill(Profile& profile);
 
   private:
     Profile so_far();
-    Result<void> write(DumpReceiver& receiver, Profile profile);
+    static void subtract_from(Profile& profile, const Profile& earlier);
 
     Profiling& profiling_;
+    ProcessProfile& collected_;
     const File file_;
+    const bool rest_is_a_part_;
     std::atomic<std::uint64_t> instructions_ = 0;
     std::mutex mutex_;                  // guards what follows
     Profile before_;                    // the run up to the last part, or up to forget()

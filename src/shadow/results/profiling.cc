@@ -27,13 +27,13 @@ void set_exit(RunInfo& run, const WaitStatus& end) {
         run.exit_status = end.exit_code();
 }
 
-// Removes kinds that were not asked for. A note names the usual kinds that are missing.
-void keep_wanted(const ProfileKinds& kinds, Profile& profile) {
+// Removes kinds that were not asked for. Notes may name the usual ones of these.
+void keep_wanted(const ProfileKinds& kinds, bool notes_others, Profile& profile) {
     for_each_kind_on_request([&]<typename Kind>() {
         if constexpr (CollectedKind<Kind>) {
             if (kinds.has<Kind>()) return;
             if constexpr (!requires { Kind::is_flat_without_request; }) Kind::of(profile).clear();
-            if (Kind::option.is_usual)
+            if (notes_others && Kind::option.is_usual)
                 profile.notes.push_back(
                     fmt::format("{} profiles were not asked for", Kind::option.word));
         }
@@ -90,27 +90,36 @@ Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
     : options_(options),
       seed_(options.seed ? *options.seed : seed_from_clock()),
       probes_(request_of(options, symbols.places)),
-      collected_({.values = options.profiles.has<ValueList>(),
-                  .tnv = options.verbose,
-                  .seed = seed_,
-                  .limits = {.keeps_paths = options.profiles.has<PathList>(),
-                             .keeps_callers = options.profiles.has<StackList>(),
-                             .stack_bytes = 2 * max_stack_bytes(options.max_profile_bytes)},
-                  .are_samples = options.mode != SamplingMode::exact,
-                  .weighs_by_clock = weighs_by_clock(options),
-                  .references = options.profiles.has<HazardList>()
-                                    ? std::optional(reorder_window(host_processor()))
-                                    : std::nullopt,
-                  .streams = options.profiles.has<StreamList>() ? std::optional(options.streams)
-                                                                : std::nullopt,
-                  .caches = options.profiles.has<CacheList>() ? std::optional(host_caches())
-                                                              : std::nullopt,
-                  .value_callers = options.profiles.has<ValueList>() ? options.value_callers : 0,
-                  .probes = probes_.probes,
-                  .system_calls = options.profiles.has<SystemCallList>(),
-                  .branches = options.profiles.has<BranchList>(),
-                  .functions = symbols.functions},
-                 modules_) {}
+      symbols_(symbols),
+      collected_(collector_options(), modules_) {}
+
+CollectorOptions Profiling::collector_options() const {
+    const auto& profiles = options_.profiles;
+    return {.values = profiles.has<ValueList>(),
+            .tnv = options_.verbose,
+            .seed = seed_,
+            .limits = {.keeps_paths = profiles.has<PathList>(),
+                       .keeps_callers = profiles.has<StackList>(),
+                       .stack_bytes = 2 * max_stack_bytes(options_.max_profile_bytes)},
+            .are_samples = options_.mode != SamplingMode::exact,
+            .weighs_by_clock = weighs_by_clock(options_),
+            .references = profiles.has<HazardList>()
+                              ? std::optional(reorder_window(host_processor()))
+                              : std::nullopt,
+            .streams = profiles.has<StreamList>() ? std::optional(options_.streams) : std::nullopt,
+            .caches = profiles.has<CacheList>()
+                          ? std::optional(options_.caches ? *options_.caches : host_caches())
+                          : std::nullopt,
+            .value_callers = profiles.has<ValueList>() ? options_.value_callers : 0,
+            .probes = probes_.probes,
+            .system_calls = profiles.has<SystemCallList>(),
+            .branches = profiles.has<BranchList>(),
+            .functions = symbols_.functions};
+}
+
+std::unique_ptr<ProcessProfile> Profiling::make_collected() {
+    return std::make_unique<ProcessProfile>(collector_options(), modules_);
+}
 
 void Profiling::begin(const Target& target, std::vector<std::string> command) {
     auto& run = outcome_.profile.run;
@@ -122,22 +131,22 @@ void Profiling::begin(const Target& target, std::vector<std::string> command) {
     modules_.scan_maps(target.pid());
 }
 
-void Profiling::add_bursts(Profile& profile) {
+void Profiling::add_bursts(Profile& profile, ProcessProfile& collected) {
     if (!options_.bursts) return;
     profile.sampling.bursts =
-        burst_stats(*options_.bursts, options_.profiles, collected_.burst_counts());
+        burst_stats(*options_.bursts, options_.profiles, collected.burst_counts());
 }
 
 // Before the scale is known, no sample has finished. What is already collected then comes with the
 // next phase, as it could not be scaled like that one.
-Profile Profiling::complete(SampledSoFar sampled, DumpPart part) {
+Profile Profiling::complete(SampledSoFar sampled, DumpPart part, ProcessProfile& collected) {
     Profile profile = std::move(sampled.profile);
     if (part == DumpPart::whole || sampled.scale)
-        add_collected(profile, part);
+        add_collected(profile, part, collected);
     else
         profile.probes.clear();
     profile.modules = modules_.modules();
-    add_bursts(profile);
+    add_bursts(profile, collected);
     const double seconds = profile.run.seconds;
     profile.run = outcome_.profile.run;
     profile.run.seconds = seconds;
@@ -146,19 +155,19 @@ Profile Profiling::complete(SampledSoFar sampled, DumpPart part) {
 }
 
 // `profile` must have everything else that is known of the run.
-void Profiling::add_collected(Profile& profile, DumpPart part) {
+void Profiling::add_collected(Profile& profile, DumpPart part, ProcessProfile& collected) {
     const auto probed = std::exchange(profile.probes, {});
     if (part == DumpPart::whole)
-        collected_.fill(profile);
+        collected.fill(profile);
     else
-        collected_.fill_at_end_of_phase(profile);
+        collected.fill_at_end_of_phase(profile);
     for (std::size_t i = 0; i < std::min(probed.size(), profile.probes.size()); ++i)
         add(profile.probes[i], probed[i]);
 }
 
 RunOutcome Profiling::outcome_so_far(Profile profile) {
     state_invariance(profile);
-    keep_wanted(options_.profiles, profile);
+    keep_wanted(options_.profiles, options_.notes_unasked_kinds, profile);
     keep_size(profile, options_.max_profile_bytes);
     return {std::move(profile), modules_.copy_files()};
 }
@@ -170,15 +179,15 @@ void Profiling::note_end(const Target& target) {
 void Profiling::end(const Target& target, const std::function<void(Profile&)>& fill) {
     note_end(target);
     fill(outcome_.profile);
-    add_collected(outcome_.profile, DumpPart::whole);
-    add_bursts(outcome_.profile);
+    add_collected(outcome_.profile, DumpPart::whole, collected_);
+    add_bursts(outcome_.profile, collected_);
     state_invariance(outcome_.profile);
     outcome_.files = modules_.take_files();
 }
 
 RunOutcome Profiling::take_outcome() {
     auto& profile = outcome_.profile;
-    keep_wanted(options_.profiles, profile);
+    keep_wanted(options_.profiles, options_.notes_unasked_kinds, profile);
     keep_size(profile, options_.max_profile_bytes);
     profile.overhead.profiler_cpu_seconds = profiler_cpu_seconds(profile);
     return std::move(outcome_);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include "base/result.h"
 #include "profile/collect/process_profile.h"
@@ -34,7 +36,13 @@ class Profiling {
     // Adds what was collected so far to `sampled`, while the target goes on. Counts are those of
     // the whole run. With DumpPart::phase, errors are as phase_between() needs them. May be called
     // by another thread, but not during end().
-    Profile complete(SampledSoFar sampled, DumpPart part);
+    Profile complete(SampledSoFar sampled, DumpPart part) {
+        return complete(std::move(sampled), part, collected_);
+    }
+    // The same for counts that were collected apart.
+    Profile complete(SampledSoFar sampled, DumpPart part, ProcessProfile& collected);
+    // For counts that are to be collected apart. Must not outlive this.
+    std::unique_ptr<ProcessProfile> make_collected();
     // Makes such a profile, or a phase, into what is written.
     RunOutcome outcome_so_far(Profile profile);
     // Notes how the target ended, if it did; end() does so, too.
@@ -48,12 +56,14 @@ class Profiling {
     RunOutcome take_outcome();
 
   private:
-    void add_bursts(Profile& profile);
-    void add_collected(Profile& profile, DumpPart part);
+    CollectorOptions collector_options() const;
+    void add_bursts(Profile& profile, ProcessProfile& collected);
+    static void add_collected(Profile& profile, DumpPart part, ProcessProfile& collected);
 
     const RunOptions options_;
     const std::uint64_t seed_;
     const ProbeRequest probes_;
+    const SymbolAccess symbols_;
     WaitHub hub_;
     ModuleTable modules_;
     ProcessProfile collected_;

@@ -11,8 +11,6 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::array plt_sections{".plt", ".plt.sec", ".plt.got"};
-
 // Entries have 16 bytes; those of .plt.got without branch tracking have 8. lld does not set the
 // size.
 std::uint64_t entry_bytes(const ElfSection& section) {

@@ -1,6 +1,7 @@
 // The procedure linkage table: which entry calls which imported function.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 namespace shadowprof {
 
 inline constexpr std::string_view plt_suffix = "@plt";
+inline constexpr std::array plt_sections{".plt", ".plt.sec", ".plt.got"};
 
 // Returns the entries of .plt, .plt.sec and .plt.got, named `function@plt` by the relocation of the
 // slot that each jumps through. If the file itself chooses among variants of a function
