@@ -12,6 +12,7 @@
 #include "profile/kinds/addresses/address_pattern.h"
 #include "profile/kinds/branches/predicted_branch.h"
 #include "profile/kinds/cache/cache_accesses.h"
+#include "profile/kinds/call_costs/call_cost.h"
 #include "profile/kinds/calls/call_pair.h"
 #include "profile/kinds/clock/clock_ticks.h"
 #include "profile/kinds/edges/edge.h"
@@ -222,6 +223,7 @@ struct Profile {
     std::vector<AddressPattern> addresses;
     std::vector<DataStream> streams;
     std::vector<SystemCall> system_calls;
+    std::vector<CallCost> call_costs;
     std::vector<PredictedBranch> branches;
     std::optional<BranchModel> branch_model;
     std::vector<CacheAccesses> cache;

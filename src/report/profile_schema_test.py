@@ -50,7 +50,7 @@ def is_optional(path):
         or path[-1] in ("strides", "by_caller", "absent_error", "compensation",
                         "invariance_lower_bound", "taken_up_again") \
         or path[0] == "cache" and "store" in str(path[-1]) \
-        or path in (("probes",), ("clock",), ("system_calls",), ("branches",), ("branch_model",), ("cache",),
+        or path in (("probes",), ("clock",), ("system_calls",), ("branches",), ("call_costs",), ("branch_model",), ("cache",),
                     ("cache_model",)) \
         or path[0] != "clock" and path[-1] in ("time_ns", "time_error_ns") \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)

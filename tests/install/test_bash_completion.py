@@ -38,7 +38,7 @@ class Bash(unittest.TestCase):
         for command in set(completed("shadowprof", "")) - {"help", "--help", "--version"}:
             with self.subTest(command=command):
                 options = {option for line in help_of(command).splitlines()
-                           for option in re.findall(r"^  (?:-[a-z],|   ) (--[a-z-]+)", line)}
+                           for option in re.findall(r"^  (?:-[a-z],|   ) (--[A-Za-z][A-Za-z0-9-]*)", line)}
                 self.assertEqual(set(completed("shadowprof", command, "--")), options)
                 self.assertIn("--help", options)
 

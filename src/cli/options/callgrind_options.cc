@@ -295,7 +295,7 @@ Result<void> settle(const Given& given, RunOptions& options) {
     options.threads_count_at_start = given.collects_at_start || !options.count_in.empty();
     TRY(settle_caches(given, options));
     options.notes_unasked_kinds = false;
-    options.profiles = ProfileKinds::of<EdgeList, StackList>();
+    options.profiles = ProfileKinds::of<EdgeList, CallCostList>();
     if (given.caches || options.caches) options.profiles = options.profiles.with<CacheList>();
     if (given.branches) options.profiles = options.profiles.with<BranchList>();
     return {};

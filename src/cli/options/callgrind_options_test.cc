@@ -27,7 +27,7 @@ TEST_CASE("a bare program gets callgrind's defaults") {
     REQUIRE(request);
     CHECK(request->options.command == std::vector<std::string>{"prog", "--dump-instr=yes"});
     CHECK(request->options.mode == SamplingMode::exact);
-    CHECK(request->options.profiles == ProfileKinds::of<EdgeList, StackList>());
+    CHECK(request->options.profiles == ProfileKinds::of<EdgeList, CallCostList>());
     CHECK(request->options.counts_at_start);
     CHECK(request->options.threads_count_at_start);
     CHECK_FALSE(request->options.follow_forks);
@@ -61,7 +61,7 @@ TEST_CASE("options reach their fields") {
     CHECK_FALSE(request->options.threads_count_at_start);
     CHECK(request->options.follow_forks);
     CHECK(request->options.profiles ==
-          ProfileKinds::of<EdgeList, StackList, CacheList, BranchList>());
+          ProfileKinds::of<EdgeList, CallCostList, CacheList, BranchList>());
 }
 
 TEST_CASE("functions to count in take the place of toggles") {

@@ -40,6 +40,7 @@ ProcessProfile::Gathered ProcessProfile::gather() {
         collector->add_to(gathered.values, gathered.references);
         collector->add_to(gathered.system_calls);
         collector->add_to(gathered.branches);
+        collector->add_to(gathered.call_costs);
         const auto probed = collector->probed();
         for (std::size_t i = 0; i < gathered.probes.size(); ++i) add(gathered.probes[i], probed[i]);
     }
@@ -84,6 +85,7 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
     }
     if (options_.system_calls) gathered.system_calls.fill(profile, scale.value_or(totals_.scale));
     if (options_.branches) gathered.branches.fill(profile, scale.value_or(totals_.scale));
+    if (options_.call_costs) gathered.call_costs.fill(profile, scale.value_or(totals_.scale));
     if (options_.references || options_.streams || options_.caches)
         gathered.references.fill(profile, scale.value_or(totals_.scale));
     if (totals_.samples_with_bursts != 0) totals_.bursts.fill(profile, totals_.flow, errors);

@@ -64,6 +64,7 @@ class ProcessProfile {
         ReferenceTotals references;
         SystemCallTotals system_calls;
         BranchTotals branches;
+        CallCostTotals call_costs;
         std::vector<ProbeProfile> probes;
     };
     Gathered gather();

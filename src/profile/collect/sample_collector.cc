@@ -53,6 +53,7 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       probes_(options.probes.probes(), mix64(options.seed)),
       counts_system_calls_(options.system_calls),
       branches_(options.branches ? std::optional<BranchCollector>(blocks_) : std::nullopt),
+      call_costs_(options.call_costs ? std::optional<CallCostCollector>(blocks_) : std::nullopt),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
       graph_(blocks_, needs_callers(options)),
@@ -78,6 +79,7 @@ void SampleCollector::new_emulator() {
     // The follower knows records by their ids, whose meaning changes.
     follower_.flush();
     forget_records();
+    if (call_costs_) call_costs_->new_emulator();
     reader_.new_emulator();
 }
 
@@ -92,6 +94,7 @@ void SampleCollector::begin(const SampleStart& start) {
     skip_instructions_ = start.skip_instructions;
     weight_ = std::max(start.weight, std::uint32_t{1});
     if (branches_) branches_->begin_sample();
+    if (call_costs_) call_costs_->begin_sample();
     instructions_ = noted_instructions_ = 0;
     expected_instructions_ = start.expected_instructions;
     time_ns_ = time_left_ns_ = start.time_ns;
@@ -134,6 +137,7 @@ void SampleCollector::start_thread(std::uint32_t thread, std::span<const GuestAd
     follower_.start(graph_.start(locations), {});
     if (branches_)
         branches_->begin_thread(thread, std::span(locations).subspan(locations.empty() ? 0 : 1));
+    if (call_costs_) call_costs_->begin_thread(thread, locations);
     threads_[thread] = {.begun = true,
                         .place = follower_.place(),
                         .skip_instructions = skip_instructions_,
@@ -160,6 +164,7 @@ void SampleCollector::apply_weight() {
     burst_sink_.set_weight(weight);
     if (references_) references_->set_weight(weight);
     if (branches_) branches_->set_weight(weight);
+    if (call_costs_) call_costs_->set_weight(weight);
     reader_.keep_values(counts());
 }
 
@@ -264,6 +269,11 @@ void SampleCollector::add_to(BranchTotals& branches) {
     if (branches_) branches.add(*branches_);
 }
 
+void SampleCollector::add_to(CallCostTotals& costs) {
+    const std::lock_guard lock(mutex_);
+    if (call_costs_) costs.add(*call_costs_);
+}
+
 std::vector<ProbeProfile> SampleCollector::probed() {
     const std::lock_guard lock(mutex_);
     return probes_.profiles();
@@ -305,10 +315,10 @@ void SampleCollector::follow_up_to(Limit& limit) {
     reader_.skip_to(records);
 }
 
-// Blocks are handed on only where branches are counted.
+// Records are handed on only where more is asked of them than where they lead.
 template <typename Records, typename Limit>
 void SampleCollector::follow_records(Records& records, Limit& limit) {
-    if (!branches_) {
+    if (!branches_ && !call_costs_) {
         count_instructions(follower_.follow(records, limit));
         return;
     }
@@ -317,11 +327,19 @@ void SampleCollector::follow_records(Records& records, Limit& limit) {
     while (goes_on) {
         NotedRecords noted(records, room);
         count_instructions(follower_.follow(noted, limit));
-        for (const std::uint32_t id : noted.ids())
-            branches_->take(current_, reader_.blocks_of(id), BranchCollector::Counting::counts);
+        look_through(noted.ids());
         records = noted.records();
         goes_on = noted.is_full();
     }
+}
+
+void SampleCollector::look_through(std::span<const std::uint32_t> records) {
+    if (branches_)
+        for (const std::uint32_t id : records)
+            branches_->take(current_, reader_.blocks_of(id), BranchCollector::Counting::counts);
+    if (call_costs_)
+        for (const std::uint32_t id : records)
+            call_costs_->take_record(current_, id, reader_.blocks_of(id));
 }
 
 // Some of these records are looked at for the block vector.
@@ -352,6 +370,10 @@ void SampleCollector::take(const TraceRecord& record) {
         branches_->take(
             current_, blocks,
             skips ? BranchCollector::Counting::learns_only : BranchCollector::Counting::counts);
+    if (call_costs_)
+        call_costs_->take(current_, blocks,
+                          skips ? CallCostCollector::Counting::follows_only
+                                : CallCostCollector::Counting::counts);
     if (skips) return skip(blocks);
     count_instructions(record.instructions);
     if (are_samples_)

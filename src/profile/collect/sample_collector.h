@@ -18,6 +18,7 @@
 #include "profile/flow/burst_follower.h"
 #include "profile/flow/shared_totals.h"
 #include "profile/kinds/branches/branch_collector.h"
+#include "profile/kinds/call_costs/call_cost_collector.h"
 #include "profile/kinds/paths/path_graph.h"
 #include "profile/kinds/probes/probe_totals.h"
 #include "profile/kinds/system_calls/calls_in_progress.h"
@@ -54,6 +55,8 @@ struct CollectorOptions {
     // Whether to count branches and model what a predictor makes of them. The blocks of each record
     // are then looked at, as the model depends on the order of all branches.
     bool branches = false;
+    // Whether to add up what calls cost. The records are then looked at one by one.
+    bool call_costs = false;
     // Finds the function that stacks attribute code to; it must outlive the collectors. If null,
     // only calls and jumps into other modules begin a function.
     FunctionFinder* functions = nullptr;
@@ -139,6 +142,8 @@ class SampleCollector {
     void add_to(SystemCallTotals& calls);
     // Adds the branches so far.
     void add_to(BranchTotals& branches);
+    // Adds what calls have cost so far.
+    void add_to(CallCostTotals& costs);
     // The results of the probes so far, in the order of the probes.
     std::vector<ProbeProfile> probed();
 
@@ -171,6 +176,7 @@ class SampleCollector {
     template <typename Records, typename Limit>
     void follow_records(Records& records, Limit& limit);
     void look_at(std::span<const BlockToken> record, std::uint64_t random);
+    void look_through(std::span<const std::uint32_t> records);
     void take(const TraceRecord& record);
     void take_in_bursts(BurstFollower& bursts, const TraceRecord& record);
     void note_traced(std::uint64_t events);
@@ -196,6 +202,7 @@ class SampleCollector {
     SystemCallTotals system_calls_;
     CallsInProgress calls_in_progress_;
     std::optional<BranchCollector> branches_;
+    std::optional<CallCostCollector> call_costs_;
     TraceReader reader_;
     PathGraph graph_;
     const bool needs_places_;  // before each record

@@ -30,7 +30,7 @@ namespace shadowprof {
 //   of_whole_run_alone  phases do not have it; a note uses this name for it
 using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
                          AddressList, ThreadList, ClockList, LatencyList, StreamList,
-                         SystemCallList, BranchList, CacheList, ProbeList>;
+                         SystemCallList, CallCostList, BranchList, CacheList, ProbeList>;
 
 // The kinds that --profiles can name, in the order in which they are listed. Such a kind also has:
 //
@@ -43,7 +43,7 @@ using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, Va
 //                       its fields; otherwise they have their own list for it
 using KindsOnRequest =
     std::tuple<EdgeList, PathList, StackList, ValueList, CallList, MethodList, LatencyList,
-               StreamList, HazardList, SystemCallList, BranchList, CacheList>;
+               StreamList, HazardList, SystemCallList, CallCostList, BranchList, CacheList>;
 
 // Calls visit.operator()<Kind>() for each type in the tuple.
 template <typename Tuple, typename Visit>

@@ -42,6 +42,8 @@ class RandomProfiles {
             p.system_calls.push_back({location(p), word(), {location(p)}, count()});
         for (auto& call : p.system_calls)
             if (below(2) == 0) call.failed = call.bytes = count();
+        for (std::uint64_t i = below(9); i > 0; --i)
+            p.call_costs.push_back({location(p), location(p), count(), count()});
         for (std::uint64_t i = below(9); i > 0; --i) p.branches.push_back(branch(p));
         for (std::uint64_t i = below(9); i > 0; --i)
             p.cache.push_back({location(p),
@@ -341,6 +343,7 @@ void check_same(const Profile& a, const Profile& b) {
     REQUIRE(a.streams == b.streams);
     REQUIRE(a.latency == b.latency);
     REQUIRE(a.latency_host == b.latency_host);
+    REQUIRE(a.call_costs == b.call_costs);
     REQUIRE(a.branches == b.branches);
     REQUIRE(a.branch_model == b.branch_model);
     REQUIRE(a.cache == b.cache);

@@ -87,7 +87,10 @@ class CostCollector {
                 call_sites_.insert(edge.from);
                 place(edge.from).calls[symbols_.function_start(edge.to)].count += edge.count;
             }
-        for (const Stack& stack : profile_.stacks) add_inclusive(stack);
+        if (profile_.call_costs.empty())
+            for (const Stack& stack : profile_.stacks) add_inclusive(stack);
+        for (const CallCost& cost : profile_.call_costs)
+            call_between(cost.site, cost.callee)->instructions += cost.instructions;
         for (auto& [start, function] : costs_.functions)
             for (auto& [address, place] : function.places) settle(place.calls);
         share_out_entries();

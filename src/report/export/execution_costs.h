@@ -60,9 +60,10 @@ struct ExecutionCosts {
     }
 };
 
-// Computes costs from edges (instruction_counts.h) and stacks. The files of the modules are read
-// for their code and for source lines that the profile lacks. If a module's file is not available,
-// its functions have the instructions that stacks count, all of them at the function's start.
+// Computes costs from edges (instruction_counts.h), and those of calls from call costs, or else
+// from stacks. The files of the modules are read for their code and for source lines that the
+// profile lacks. If a module's file is not available, its functions have the instructions that
+// stacks count, all of them at the function's start.
 ExecutionCosts execution_costs(const Profile& profile, SymbolSource& recorded);
 
 // The error of formats that need edges.

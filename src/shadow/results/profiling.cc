@@ -114,6 +114,7 @@ CollectorOptions Profiling::collector_options() const {
             .probes = probes_.probes,
             .system_calls = profiles.has<SystemCallList>(),
             .branches = profiles.has<BranchList>(),
+            .call_costs = profiles.has<CallCostList>(),
             .functions = symbols_.functions};
 }
 

@@ -1,0 +1,117 @@
+// Follows the calls and returns in one emulator's blocks, and adds up what each call costs.
+//
+// Each thread has a stack of calls in progress. A call notes the thread's count of instructions,
+// and its return adds the difference. So calls cost the same however deep they are nested, where
+// call stacks (StackTree) take room for each way to reach a function.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "profile/code/block_view.h"
+#include "profile/code/index_table.h"
+#include "profile/profile.h"
+#include "profile/statistics/count_scale.h"
+
+namespace shadowprof {
+
+class CallCostCollector {
+  public:
+    // How many calls a return is compared with, the innermost first. An exception or a longjmp may
+    // have left frames in between. A return that fits none is taken for a jump.
+    static constexpr std::size_t max_search = 256;
+    // With more calls in progress all are forgotten.
+    static constexpr std::size_t max_depth = std::size_t{1} << 20;
+
+    // `blocks` must outlive it.
+    explicit CallCostCollector(const BlockView& blocks) : blocks_(blocks) {}
+
+    // From now on each instruction counts `weight` times.
+    void set_weight(std::uint32_t weight) { weight_ = weight; }
+    // Ends all calls in progress.
+    void begin_sample();
+    // A thread begins with this stack, the innermost first: program counter, then return addresses.
+    void begin_thread(std::uint32_t thread, std::span<const CodeLocation> stack);
+    // The ids of records have new meanings.
+    void new_emulator() { records_.clear(); }
+    enum class Counting : std::uint8_t { counts, follows_only };
+    // Takes blocks that the thread executed one after the other, behind those before.
+    void take(std::uint32_t thread, std::span<const BlockToken> blocks, Counting counting);
+    // Takes a record that always has these blocks, at least one.
+    void take_record(std::uint32_t thread, std::uint32_t id, std::span<const BlockToken> blocks);
+
+  private:
+    friend class CallCostTotals;
+    using PairId = std::uint32_t;
+    // For the outermost frame, which was not called.
+    static constexpr PairId no_pair = ~PairId{0};
+
+    // What is needed of a block, by its token.
+    struct Block {
+        CodeLocation start, end;
+        CodeLocation function;           // the one around it; `start` if that is not known
+        std::uint32_t instructions = 0;  // 0: not filled
+        Terminator terminator = Terminator::none;
+        bool knows_function = false;
+        PairId last_pair = no_pair;  // of its last call
+    };
+    struct Pair {
+        CodeLocation return_to, callee;
+        std::uint64_t calls = 0, instructions = 0;
+    };
+    struct Frame {
+        CodeLocation return_to, function;
+        PairId pair = no_pair;
+        bool is_outermost = false;  // of the calls in progress of this pair
+        std::uint64_t began = 0;    // in the thread's instructions
+    };
+    struct Thread {
+        BlockToken last = 0;  // 0: not known
+        std::uint64_t instructions = 0;
+        std::vector<Frame> frames = {};
+        std::vector<std::uint32_t> in_progress = {};  // by pair
+    };
+    // A record of blocks that are all in one function, without calls and returns before its end.
+    struct Record {
+        bool is_known = false, is_plain = false;
+        BlockToken first = 0, last = 0;
+        std::uint32_t instructions = 0;
+    };
+
+    Thread& thread(std::uint32_t number);
+    Block& block(BlockToken token);
+    Record summary(std::span<const BlockToken> blocks);
+    static bool leaves_function(const Frame& frame, const Block& from, const Block& to);
+    void step(Thread& of, Block& from, const Block& to, std::uint64_t weight);
+    void call(Thread& of, Block& from, const Block& to, std::uint64_t weight);
+    void return_to(Thread& of, CodeLocation to);
+    void go_to_function(Thread& of, CodeLocation function);
+    void open(Thread& of, CodeLocation return_to, CodeLocation function, PairId pair);
+    void close_last(Thread& of);
+    PairId pair_id(CodeLocation return_to, CodeLocation callee);
+
+    const BlockView& blocks_;
+    std::vector<Block> known_;     // by token
+    std::vector<Record> records_;  // by id
+    std::vector<Pair> pairs_;
+    IndexTable pair_index_;
+    std::vector<Thread> threads_;
+    std::uint64_t weight_ = 1;
+};
+
+// Sums over the collectors of several emulators.
+class CallCostTotals {
+  public:
+    // Calls in progress count as far as they have come.
+    void add(const CallCostCollector& collector);
+    // Sets the profile's costs of calls, scaled and the largest first.
+    void fill(Profile& profile, const CountScale& scale) const;
+
+  private:
+    std::map<std::pair<CodeLocation, CodeLocation>, CallCost> costs_;
+};
+
+}  // namespace shadowprof
