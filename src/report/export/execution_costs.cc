@@ -142,17 +142,25 @@ class CostCollector {
     }
 
     // A call through the PLT has its count at the stub and its instructions at the function behind
-    // it. This joins both.
+    // it, which has the stub's name, or another one where that is an alias. This joins both.
     void settle(std::map<CodeLocation, CallCosts>& calls) {
         std::vector<CodeLocation> stubs, behind;
         for (const auto& [callee, call] : calls) {
-            const bool stub = symbols_.symbol(callee).function.ends_with("@plt");
-            if (stub && call.instructions == 0) stubs.push_back(callee);
+            const bool stub = symbols_.symbol(callee).function.ends_with(plt_suffix);
+            if (stub) stubs.push_back(callee);
             if (!stub && call.count == 0) behind.push_back(callee);
         }
-        if (stubs.size() == 1 && behind.size() == 1) {
-            calls[behind[0]].count = calls[stubs[0]].count;
-            calls.erase(stubs[0]);
+        for (const CodeLocation& stub : stubs) {
+            auto name = symbols_.symbol(stub).function;
+            name.remove_suffix(plt_suffix.size());
+            auto function = std::ranges::find_if(behind, [&](const CodeLocation& callee) {
+                return symbols_.symbol(callee).function == name;
+            });
+            if (function == behind.end() && stubs.size() == 1 && behind.size() == 1)
+                function = behind.begin();
+            if (function == behind.end()) continue;
+            calls[*function].count += calls[stub].count;
+            calls.erase(stub);
         }
         for (auto& [callee, call] : calls) {
             counted_[callee] += call.count;

@@ -63,6 +63,10 @@ std::optional<CodeLocation> StubCharges::stub_at(CodeLocation at) const {
     return CodeLocation{at.module, table->begin};
 }
 
+bool StubCharges::is_common_code(CodeLocation at) const {
+    return stub_at(at) && !symbols_.symbol(at).function.ends_with(plt_suffix);
+}
+
 StubCharges::Payers StubCharges::payers_of(const Counts& callers) const {
     double all = 0;
     for (const auto& [at, count] : callers) all += static_cast<double>(count);
@@ -85,6 +89,10 @@ void StubCharges::charge(ExecutionCosts& costs) const {
     std::set<CodeLocation> callees, emptied;
     for (auto& [start, function] : costs.functions) {
         for (auto& [address, stub] : function.places) {
+            // The common code is no callee: a stub has jumped there.
+            std::erase_if(stub.calls, [&](const auto& each) {
+                return is_common_code(each.first) && payers_at(each.first) != nullptr;
+            });
             for (const auto& [callee, call] : stub.calls) callees.insert(callee);
             const auto* payers = payers_at({start.module, address});
             if (payers == nullptr) continue;

@@ -35,6 +35,7 @@ class StubCharges {
 
     // The start of the stub, or of the table for its common code.
     std::optional<CodeLocation> stub_at(CodeLocation at) const;
+    bool is_common_code(CodeLocation at) const;
     Payers payers_of(const Counts& callers) const;
     const Payers* payers_at(CodeLocation at) const;
 

@@ -67,28 +67,118 @@ void CallCostCollector::take_record(std::uint32_t number, std::uint32_t id,
                                     std::span<const BlockToken> blocks) {
     if (id >= records_.size())
         records_.resize(std::max<std::size_t>(id + std::size_t{1}, 2 * records_.size()));
-    if (!records_[id].is_known) records_[id] = summary(blocks);
+    if (!records_[id].is_known) records_[id] = known_record(blocks);
     const Record& record = records_[id];
     Thread& of = thread(number);
-    if (!record.is_plain || of.last == 0) return take(number, blocks, Counting::counts);
+    if (!record.has_steps || of.last == 0) return take(number, blocks, Counting::counts);
     step(of, known_[of.last], known_[record.first], weight_);
-    of.instructions += weight_ * record.instructions;
+    const auto before = of.instructions;
+    for (const Step& each : std::span(steps_).subspan(record.first_step, record.steps)) {
+        of.instructions = before + weight_ * each.offset;
+        apply(of, each);
+    }
+    of.instructions = before + weight_ * record.instructions;
     of.last = record.last;
 }
 
-CallCostCollector::Record CallCostCollector::summary(std::span<const BlockToken> blocks) {
+void CallCostCollector::apply(Thread& of, const Step& step) {
+    switch (step.what) {
+        case Happens::whole_call:
+            pairs_[step.pair].calls += weight_ * step.calls;
+            if (step.pair >= of.in_progress.size() || of.in_progress[step.pair] == 0)
+                pairs_[step.pair].instructions += weight_ * step.instructions;
+            return;
+        case Happens::call:
+            return call(of, step.pair, weight_ * step.calls);
+        case Happens::return_to:
+            return return_to(of, step.place);
+        case Happens::enter:
+            if (of.frames.back().function != step.place) go_to_function(of, step.place);
+            return;
+    }
+}
+
+// Follows the blocks of a record from a stack that is not known.
+class CallCostCollector::RecordSteps {
+  public:
+    explicit RecordSteps(CallCostCollector& collector) : collector_(collector) {}
+
+    // False if what happens depends on the stack.
+    bool add(const Block* from, const Block& to) {
+        if (!to.knows_function) return false;
+        if (from != nullptr && !step(*from, to)) return false;
+        instructions_ += to.instructions;
+        return true;
+    }
+    const std::vector<Step>& steps() const { return steps_; }
+    std::uint32_t instructions() const { return instructions_; }
+
+  private:
+    // A call that began in the record.
+    struct Open {
+        CodeLocation return_to, function;
+        PairId pair;
+        std::size_t step;
+    };
+
+    bool step(const Block& from, const Block& to) {
+        if (is_call(from.terminator) && to.start != from.end) {
+            begin(from.end, to.function, 1);
+            return true;
+        }
+        const bool returns = from.terminator == Terminator::ret;
+        if (returns && !open_.empty()) {
+            if (open_.back().return_to != to.start) return false;
+            end_last();
+        } else if (returns) {
+            steps_.push_back(
+                {.what = Happens::return_to, .offset = instructions_, .place = to.start});
+        }
+        if (open_.empty()) {
+            if (returns || from.function != to.function)
+                steps_.push_back(
+                    {.what = Happens::enter, .offset = instructions_, .place = to.function});
+        } else if (open_.back().function != to.function) {
+            const CodeLocation return_to = open_.back().return_to;
+            end_last();
+            begin(return_to, to.function, 0);
+        }
+        return true;
+    }
+    void begin(CodeLocation return_to, CodeLocation function, std::uint32_t calls) {
+        const PairId pair = collector_.pair_id(return_to, function);
+        open_.push_back({return_to, function, pair, steps_.size()});
+        steps_.push_back(
+            {.what = Happens::call, .pair = pair, .offset = instructions_, .calls = calls});
+    }
+    void end_last() {
+        const Open open = open_.back();
+        open_.pop_back();
+        Step& step = steps_[open.step];
+        step.what = Happens::whole_call;
+        if (std::ranges::find(open_, open.pair, &Open::pair) == open_.end())
+            step.instructions = instructions_ - step.offset;
+    }
+
+    CallCostCollector& collector_;
+    std::vector<Step> steps_;
+    std::vector<Open> open_;
+    std::uint32_t instructions_ = 0;
+};
+
+CallCostCollector::Record CallCostCollector::known_record(std::span<const BlockToken> blocks) {
     Record record{.is_known = true,
-                  .is_plain = true,
                   .first = blocks.front(),
                   .last = blocks.back(),
-                  .instructions = 0};
-    for (const BlockToken token : blocks) {
-        const Block& each = block(token);
-        record.instructions += each.instructions;
-        record.is_plain &= each.knows_function && each.function == block(record.first).function;
-        if (token == blocks.back() && &token == &blocks.back()) break;
-        record.is_plain &= !is_call(each.terminator) && each.terminator != Terminator::ret;
-    }
+                  .first_step = static_cast<std::uint32_t>(steps_.size())};
+    RecordSteps steps(*this);
+    for (const BlockToken token : blocks) block(token);
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        if (!steps.add(i == 0 ? nullptr : &known_[blocks[i - 1]], known_[blocks[i]])) return record;
+    record.has_steps = true;
+    record.instructions = steps.instructions();
+    record.steps = static_cast<std::uint32_t>(steps.steps().size());
+    steps_.insert(steps_.end(), steps.steps().begin(), steps.steps().end());
     return record;
 }
 
@@ -103,7 +193,11 @@ bool CallCostCollector::leaves_function(const Frame& frame, const Block& from, c
 void CallCostCollector::step(Thread& of, Block& from, const Block& to, std::uint64_t weight) {
     // A call to the next instruction only reads the program counter.
     if (is_call(from.terminator)) {
-        if (to.start != from.end) return call(of, from, to, weight);
+        if (to.start != from.end) {
+            if (from.last_pair == no_pair || pairs_[from.last_pair].callee != to.function)
+                from.last_pair = pair_id(from.end, to.function);
+            return call(of, from.last_pair, weight);
+        }
     } else if (from.terminator == Terminator::ret) {
         return_to(of, to.start);
     } else if (leaves_function(of.frames.back(), from, to)) {
@@ -113,15 +207,14 @@ void CallCostCollector::step(Thread& of, Block& from, const Block& to, std::uint
         go_to_function(of, to.function);
 }
 
-void CallCostCollector::call(Thread& of, Block& from, const Block& to, std::uint64_t weight) {
-    if (from.last_pair == no_pair || pairs_[from.last_pair].callee != to.function)
-        from.last_pair = pair_id(from.end, to.function);
+void CallCostCollector::call(Thread& of, PairId pair, std::uint64_t times) {
     if (of.frames.size() >= max_depth) {
+        const CodeLocation function = of.frames.back().function;
         while (!of.frames.empty()) close_last(of);
-        open(of, StackFrame::no_return, from.function, no_pair);
+        open(of, StackFrame::no_return, function, no_pair);
     }
-    pairs_[from.last_pair].calls += weight;
-    open(of, from.end, to.function, from.last_pair);
+    pairs_[pair].calls += times;
+    open(of, pairs_[pair].return_to, pairs_[pair].callee, pair);
 }
 
 // A return from the outermost frame leads to a caller that becomes the outermost one.

@@ -36,7 +36,10 @@ class CallCostCollector {
     // A thread begins with this stack, the innermost first: program counter, then return addresses.
     void begin_thread(std::uint32_t thread, std::span<const CodeLocation> stack);
     // The ids of records have new meanings.
-    void new_emulator() { records_.clear(); }
+    void new_emulator() {
+        records_.clear();
+        steps_.clear();
+    }
     enum class Counting : std::uint8_t { counts, follows_only };
     // Takes blocks that the thread executed one after the other, behind those before.
     void take(std::uint32_t thread, std::span<const BlockToken> blocks, Counting counting);
@@ -74,19 +77,38 @@ class CallCostCollector {
         std::vector<Frame> frames = {};
         std::vector<std::uint32_t> in_progress = {};  // by pair
     };
-    // A record of blocks that are all in one function, without calls and returns before its end.
+    // What happens in a record between its blocks.
+    enum class Happens : std::uint8_t {
+        whole_call,  // a call that returns in the record, or ends in a jump to another function
+        call,        // one that goes on behind the record
+        return_to,   // from a call that began before the record
+        enter,       // control is in a function now
+    };
+    struct Step {
+        Happens what = Happens::enter;
+        PairId pair = no_pair;           // of calls
+        std::uint32_t offset = 0;        // instructions of the record before it
+        std::uint32_t calls = 0;         // 0 where a jump takes the place of a call
+        std::uint32_t instructions = 0;  // of a whole call; 0 if it is in another one of its pair
+        CodeLocation place = {};         // returned to, or the function
+    };
+    // What executing a record does, where that is always the same.
     struct Record {
-        bool is_known = false, is_plain = false;
+        bool is_known = false;
+        bool has_steps = false;  // else its blocks must be followed one by one
         BlockToken first = 0, last = 0;
         std::uint32_t instructions = 0;
+        std::uint32_t first_step = 0, steps = 0;
     };
+    class RecordSteps;
 
     Thread& thread(std::uint32_t number);
     Block& block(BlockToken token);
-    Record summary(std::span<const BlockToken> blocks);
+    Record known_record(std::span<const BlockToken> blocks);
+    void apply(Thread& of, const Step& step);
     static bool leaves_function(const Frame& frame, const Block& from, const Block& to);
     void step(Thread& of, Block& from, const Block& to, std::uint64_t weight);
-    void call(Thread& of, Block& from, const Block& to, std::uint64_t weight);
+    void call(Thread& of, PairId pair, std::uint64_t times);
     void return_to(Thread& of, CodeLocation to);
     void go_to_function(Thread& of, CodeLocation function);
     void open(Thread& of, CodeLocation return_to, CodeLocation function, PairId pair);
@@ -96,6 +118,7 @@ class CallCostCollector {
     const BlockView& blocks_;
     std::vector<Block> known_;     // by token
     std::vector<Record> records_;  // by id
+    std::vector<Step> steps_;      // of all records
     std::vector<Pair> pairs_;
     IndexTable pair_index_;
     std::vector<Thread> threads_;

@@ -146,14 +146,37 @@ TEST_CASE("costs are those of a slow count, whatever is executed") {
     }
 }
 
+// Functions of three blocks each, or none.
+class Functions final : public FunctionFinder {
+  public:
+    std::optional<FoundFunction> find(CodeLocation at, const ModuleTable&) override {
+        const std::uint64_t bytes = 3 * TestProgram::block_bytes;
+        return FoundFunction{{at.module, at.address - (at.address - 0x1000) % bytes}};
+    }
+};
+
 TEST_CASE("records of several blocks and weights count as single blocks do") {
-    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    for (std::uint64_t seed = 0; seed < 120; ++seed) {
         CAPTURE(seed);
         Random random(seed);
         auto program = some_program();
+        Functions functions;
+        CollectorOptions options = with_costs;
+        if (seed % 3 != 0) options.functions = &functions;
         Words plain(600);
-        for (auto& word : plain) word = random.next() % 5;
-        TestRun alone(with_costs), together(with_costs);
+        // Mostly as control would go, so that calls return.
+        std::vector<std::uint64_t> returns;
+        for (std::size_t i = 0; i < plain.size(); ++i) {
+            plain[i] = random.next() % program.blocks.size();
+            if (i == 0 || random.coin(0.02)) continue;
+            const auto before = plain[i - 1];
+            const auto& block = program.blocks[before];
+            if (block.terminator == Terminator::call) returns.push_back(before + 1);
+            if (block.terminator != Terminator::ret || returns.empty()) continue;
+            plain[i] = returns.back() % program.blocks.size();
+            returns.pop_back();
+        }
+        TestRun alone(options), together(options);
         alone.begin_weighted(3, {});
         alone.add(program, plain);
         alone.collector.end();
@@ -162,7 +185,7 @@ TEST_CASE("records of several blocks and weights count as single blocks do") {
         together.add(program, words);
         together.add(program, words);
         together.collector.end();
-        TestRun twice(with_costs);
+        TestRun twice(options);
         auto double_plain = plain;
         double_plain.insert(double_plain.end(), plain.begin(), plain.end());
         twice.begin_weighted(3, {});
