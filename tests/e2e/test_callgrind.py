@@ -17,6 +17,23 @@ EDGES = victim("edges")
 EVENTS = "Ir Dr Dw D1mr D1mw DLmr DLmw Bc Bcm Bi Bim".split()
 
 
+# Calls from several places, deep ones, and one by a pointer.
+CALLS = """
+#include <stdlib.h>
+#define APART __attribute__((noinline, noclone))
+APART int leaf(int n) { int s = 0; for (int i = 0; i < n; ++i) s += i ^ (s << 1); return s; }
+APART int middle(int n) { return leaf(n) + leaf(n + 1) + 1; }
+APART int outer(int n) { return middle(n) + leaf(n) + 1; }
+APART int compare(const void* a, const void* b) { return *(const int*)a - *(const int*)b; }
+int main(void) {
+    int values[200], sum = 0;
+    for (int i = 0; i < 200; ++i) values[i] = i * 7919 % 1009;
+    for (int i = 0; i < 100; ++i) sum += middle(i) + outer(i) + compare(values, values + i);
+    return sum == 0;
+}
+"""
+
+
 class Callgrind(TestCase):
     def run_callgrind(self, *words, code=0, environment=None):
         """Returns the finished process and the files that were written, by name."""
@@ -222,6 +239,45 @@ class Callgrind(TestCase):
         done, (_, text) = self.one_file("--instr-atstart=no", EDGES, 10)
         self.assertEqual(self.totals(text), [{"Ir": 0}])
         self.assertIn("nothing was counted", done.stderr)
+
+    @staticmethod
+    def calls(text):
+        """Returns {(caller, callee): (calls, instructions)}."""
+        names, caller, callee, count, calls = {}, "", "", 0, {}
+        for line in text.splitlines():
+            named = re.fullmatch(r"(c?fn)=\((\d+)\) ?(.*)", line)
+            if named:
+                key, number, name = named.groups()
+                names[number] = name or names[number]
+                if key == "fn":
+                    caller = names[number]
+                else:
+                    callee = names[number]
+            elif line.startswith("calls="):
+                count = int(line[len("calls="):].split()[0])
+            elif count:
+                before = calls.get((caller, callee), (0, 0))
+                calls[caller, callee] = before[0] + count, before[1] + int(line.split()[-1])
+                count = 0
+        return calls
+
+    @unittest.skipUnless(shutil.which("valgrind") and shutil.which("cc"),
+                         "there is no valgrind or no compiler")
+    def test_calls_cost_what_they_do_in_callgrind(self):
+        source, program = self.folder / "calls.c", self.folder / "calls"
+        source.write_text(CALLS)
+        subprocess.run(["cc", "-O1", "-g", "-fno-optimize-sibling-calls", source, "-o", program],
+                       check=True)
+        theirs = self.folder / "theirs"
+        subprocess.run(["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={theirs}",
+                        program], check=True)
+        _, files = self.run_callgrind("-q", "--callgrind-out-file=ours", program)
+        functions = {"main", "outer", "middle", "leaf", "compare"}
+        ours, expected = ({pair: costs for pair, costs in self.calls(text).items()
+                           if functions >= set(pair)}
+                          for text in (files["ours"], theirs.read_text()))
+        self.assertEqual(len(expected), 6, expected)
+        self.assertEqual(ours, expected)
 
     @unittest.skipUnless(shutil.which("callgrind_annotate"), "there is no callgrind_annotate")
     def test_callgrind_annotate_reads_it(self):
