@@ -197,6 +197,13 @@ class Callgrind(TestCase):
         _, files = self.run_callgrind("sh", "-c", f"{EDGES} 1000; true")
         self.assertEqual(len(files), 1)
 
+    def test_each_process_says_what_it_executes(self):
+        done, _ = self.run_callgrind("--trace-children=yes", "sh", "-c", f"{EDGES} 10; exit 0")
+        commands = re.findall(r"(?m)^==([0-9]+)== Command: (\S+)", done.stderr)
+        self.assertEqual({command for _, command in commands}, {"sh", str(EDGES)})
+        collected = re.findall(r"(?m)^==([0-9]+)== Collected : ", done.stderr)
+        self.assertEqual(sorted(collected), sorted(process for process, _ in commands))
+
     def test_parts_of_children(self):
         """Each process has its parts, as its own counts."""
         _, files = self.run_callgrind("--trace-children=yes", "--instr-atstart=no",

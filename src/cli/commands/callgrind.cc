@@ -1,7 +1,6 @@
 // shadowprof callgrind: takes valgrind's options, and writes what its callgrind writes.
 #include <cstdlib>
 
-#include "base/text/text_format.h"
 #include "cli/commands/callgrind_files.h"
 #include "cli/commands/callgrind_log.h"
 #include "cli/commands/commands.h"
@@ -24,12 +23,7 @@ const char* variable(const char* name) {
 
 void log_start(const CallgrindRequest& request, pid_t process, CallgrindLog& log) {
     if (request.quiet) return;
-    log.add(process, "shadowprof-" SHADOWPROF_VERSION ", in the place of callgrind");
-    std::string command;
-    for (const auto& word : request.options.command)
-        command += (command.empty() ? "" : " ") + printable(word);
-    log.add(process, fmt::format("Command: {}", command));
-    log.add(process, "");
+    log.begin(process, request.options.command);
     for (const auto& warning : request.warnings)
         log.add(process, fmt::format("warning: {}", warning));
 }

@@ -86,6 +86,7 @@ Result<void> CallgrindFiles::write(std::span<const RunOutcome> parts, pid_t proc
 }
 
 void CallgrindFiles::log_end(pid_t process, const Profile& profile, const Counted& counted) {
+    if (!request_.quiet) log_.begin(process, profile.run.command);
     for (const std::string& note : profile.notes)
         log_.add(process, fmt::format("warning: {}", printable(note)));
     if (request_.quiet) return;

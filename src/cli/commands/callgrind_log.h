@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,8 @@ class CallgrindLog {
     CallgrindLog(std::string pattern, int descriptor)
         : pattern_(std::move(pattern)), descriptor_(descriptor) {}
 
+    // Says which program the process executes, unless that was said before.
+    void begin(pid_t process, const std::vector<std::string>& command);
     void add(pid_t process, std::string_view line);
     // Writes the file, or one for each process if the name has the process's id. `main` is the
     // process for names without.
@@ -35,6 +38,7 @@ class CallgrindLog {
   private:
     const std::string pattern_;
     const int descriptor_;
+    std::set<pid_t> begun_;
     std::map<pid_t, std::string> texts_;
     std::string whole_;
 };
