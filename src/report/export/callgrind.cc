@@ -13,15 +13,15 @@
 namespace shadowprof {
 namespace {
 
-// What one line of a function's costs is about: an instruction, or all of a source line.
+// What a line of the file is about: an instruction, or all of a function's source line.
 struct CostLine {
     std::uint64_t address = 0;  // of the first instruction
     LineCosts costs;
     EventCounts events;
 };
 
-// Adds jumps to the same line up.
-void add_jump(std::vector<JumpCosts>& jumps, const JumpCosts& jump) {
+// Adds jumps from one line to another up.
+void add_jump_of_line(std::vector<JumpCosts>& jumps, const JumpCosts& jump) {
     const auto same = std::ranges::find_if(jumps, [&](const JumpCosts& other) {
         return other.to_line == jump.to_line && other.function == jump.function &&
                other.conditional == jump.conditional;
@@ -38,7 +38,7 @@ void join(CostLine& sum, const LineCosts& costs, const EventCounts* events) {
         calls.count += call.count;
         calls.instructions += call.instructions;
     }
-    for (const JumpCosts& jump : costs.jumps) add_jump(sum.costs.jumps, jump);
+    for (const JumpCosts& jump : costs.jumps) add_jump_of_line(sum.costs.jumps, jump);
     if (events != nullptr) add(sum.events, *events);
 }
 
@@ -63,7 +63,10 @@ class CallgrindWriter {
         TRY(write_header(number));
         for (const auto& [start, function] : costs_.functions) {
             begin_function(start, function);
-            for (const CostLine& line : lines_of(start.module, function)) write_line(start, line);
+            for (const CostLine& line : details_.instructions
+                                            ? instructions_of(start.module, function)
+                                            : lines_of(start.module, function))
+                write_line(start, line);
             TRY(flush());
         }
         text_ += fmt::format("\ntotals: {}\n", totals());
@@ -134,21 +137,32 @@ class CallgrindWriter {
         return done;
     }
 
+    const EventCounts* events_at(CodeLocation at) const {
+        const auto found = events_.counts().find(at);
+        return found == events_.counts().end() ? nullptr : &found->second;
+    }
+
+    std::vector<CostLine> instructions_of(std::uint32_t module,
+                                          const FunctionCosts& function) const {
+        std::vector<CostLine> lines;
+        for (const auto& [address, place] : function.places) {
+            auto& line = lines.emplace_back(CostLine{.address = address, .costs = place});
+            if (const auto* events = events_at({module, address})) line.events = *events;
+        }
+        return lines;
+    }
+
     std::vector<CostLine> lines_of(std::uint32_t module, const FunctionCosts& function) const {
         std::vector<CostLine> lines;
-        std::map<std::pair<std::string_view, std::uint32_t>, std::size_t> numbers;
+        std::map<std::pair<std::string_view, std::uint32_t>, std::size_t> indices;
         for (const auto& [address, place] : function.places) {
-            const std::uint32_t number = details_.lines ? place.line : 0;
-            const auto [known, added] = numbers.try_emplace({place.file, number}, lines.size());
-            if (added || details_.instructions) {
+            const auto [index, added] = indices.try_emplace({place.file, place.line}, lines.size());
+            if (added) {
                 auto& line = lines.emplace_back(CostLine{.address = address});
                 line.costs.file = place.file;
-                line.costs.line = number;
-                known->second = lines.size() - 1;
+                line.costs.line = place.line;
             }
-            const auto events = events_.counts().find({module, address});
-            join(lines[known->second], place,
-                 events == events_.counts().end() ? nullptr : &events->second);
+            join(lines[index->second], place, events_at({module, address}));
         }
         return lines;
     }

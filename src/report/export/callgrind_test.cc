@@ -9,13 +9,18 @@ namespace {
 
 constexpr CodeLocation branch{0, 0x2008}, call{0, 0x1010};
 
-std::string exported(const Profile& profile, const CallgrindDetails& details) {
-    auto symbols = awkward_symbols();
+std::string exported(const Profile& profile, const CallgrindDetails& details,
+                     RecordedSymbols& symbols) {
     StringSink sink;
     const auto done =
         write_callgrind({.profile = profile, .symbols = symbols, .callgrind = details}, sink);
     REQUIRE_MESSAGE(done.has_value(), done.error().message);
     return sink.text();
+}
+
+std::string exported(const Profile& profile, const CallgrindDetails& details) {
+    auto symbols = awkward_symbols();
+    return exported(profile, details, symbols);
 }
 
 bool has(const std::string& text, std::string_view part) {
@@ -58,6 +63,18 @@ TEST_CASE("lines add their instructions up, and names may be written whole") {
     const auto addresses = exported(awkward_profile(), {.lines = false});
     CHECK(has(addresses, "\npositions: instr\n"));
     CHECK(has(addresses, "\n0x1000 15\n"));
+}
+
+TEST_CASE("jumps to several places of one line are one where lines count") {
+    Profile profile = awkward_profile();
+    RecordedSymbols symbols = awkward_symbols();
+    for (const std::uint64_t to : {0x2020, 0x2030}) {
+        symbols.add({0, to}, {.function = "<script>", .function_start = 0x2000, .line = 30}, "");
+        profile.edges.push_back({branch, {0, to}, EdgeKind::indirect, 3, {}});
+    }
+    const auto each = exported(profile, {}, symbols);
+    CHECK(has(each, "\njump=3 0x2020 30\n0x2008 21\njump=3 0x2030 30\n0x2008 21\n"));
+    CHECK(has(exported(profile, {.instructions = false}, symbols), "\njump=6 30\n21\n"));
 }
 
 TEST_CASE("a profile in which nothing counted has no functions") {

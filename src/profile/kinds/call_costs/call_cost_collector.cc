@@ -58,6 +58,8 @@ void CallCostCollector::take(std::uint32_t number, std::span<const BlockToken> b
             step(of, known_[of.last], to, weight);
         else if (of.frames.empty())
             open(of, StackFrame::no_return, to.function, no_pair);
+        else if (to.knows_function && of.frames.back().function != to.function)
+            go_to_function(of, to.function);
         of.instructions += weight * to.instructions;
         of.last = token;
     }
@@ -65,6 +67,7 @@ void CallCostCollector::take(std::uint32_t number, std::span<const BlockToken> b
 
 void CallCostCollector::take_record(std::uint32_t number, std::uint32_t id,
                                     std::span<const BlockToken> blocks) {
+    if (blocks.empty()) return;
     if (id >= records_.size())
         records_.resize(std::max<std::size_t>(id + std::size_t{1}, 2 * records_.size()));
     if (!records_[id].is_known) records_[id] = known_record(blocks);

@@ -43,7 +43,7 @@ class CallCostCollector {
     enum class Counting : std::uint8_t { counts, follows_only };
     // Takes blocks that the thread executed one after the other, behind those before.
     void take(std::uint32_t thread, std::span<const BlockToken> blocks, Counting counting);
-    // Takes a record that always has these blocks, at least one.
+    // Takes a record that always has these blocks.
     void take_record(std::uint32_t thread, std::uint32_t id, std::span<const BlockToken> blocks);
 
   private:

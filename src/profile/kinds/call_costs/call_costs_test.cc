@@ -136,7 +136,6 @@ TEST_CASE("costs are those of a slow count, whatever is executed") {
             Words words(1 + random.next() % 300);
             const auto blocks = 2 + random.next() % 10;
             for (auto& word : words) word = random.next() % blocks;
-            auto plain = program;
             for (const auto word : words) slow.take(static_cast<BlockId>(word), counts ? 1 : 0);
             run.add(program, words);
             CHECK(costs_of(run.result()) == slow.costs());
