@@ -1,6 +1,7 @@
 // shadowprof callgrind: takes valgrind's options, and writes what its callgrind writes.
 #include <cstdlib>
 
+#include "base/files/safe_output.h"
 #include "cli/commands/callgrind_files.h"
 #include "cli/commands/callgrind_log.h"
 #include "cli/commands/commands.h"
