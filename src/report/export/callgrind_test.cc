@@ -68,7 +68,7 @@ TEST_CASE("lines add their instructions up, and names may be written whole") {
 TEST_CASE("jumps to several places of one line are one where lines count") {
     Profile profile = awkward_profile();
     RecordedSymbols symbols = awkward_symbols();
-    for (const std::uint64_t to : {0x2020, 0x2030}) {
+    for (const std::uint64_t to : {0x2020U, 0x2030U}) {
         symbols.add({0, to}, {.function = "<script>", .function_start = 0x2000, .line = 30}, "");
         profile.edges.push_back({branch, {0, to}, EdgeKind::indirect, 3, {}});
     }
@@ -96,7 +96,7 @@ TEST_CASE("those who call through a linkage table pay for it") {
     };
     name(first, 0x10, "f");
     name(second, 0x20, "g");
-    for (const std::uint64_t address : {0x1030, 0x1036, 0x103b})
+    for (const std::uint64_t address : {0x1030U, 0x1036U, 0x103bU})
         name({0, address}, 0x1030, "puts@plt");
     Profile profile;
     profile.edges = {{first, stub, EdgeKind::call, 3, {}},
