@@ -22,7 +22,7 @@ enum class NamedBy : std::uint8_t {
     command,  // by other means: errors do not mention -o
 };
 
-// What becomes of an older file of the same name.
+// Whether an older file of the same name is kept.
 enum class OlderFile : std::uint8_t { is_kept, is_replaced };
 
 // An output that is opened before there is anything to write, so that a name that cannot be written

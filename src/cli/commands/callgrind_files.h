@@ -35,7 +35,7 @@ class CallgrindFiles {
 
   private:
     class Part;
-    // What a process has counted so far.
+    // The counts of a process so far.
     struct Counted {
         std::uint64_t instructions = 0;
         EventCounts events;

@@ -6,7 +6,7 @@
 
 #include "base/files/fd.h"
 #include "base/files/safe_output.h"
-#include "base/text/text_format.h"
+#include "report/text/run_text.h"
 
 namespace shadowprof {
 namespace {
@@ -100,10 +100,8 @@ std::vector<std::string> callgrind_totals(std::uint64_t instructions,
 
 void CallgrindLog::begin(pid_t process, const std::vector<std::string>& command) {
     if (!begun_.insert(process).second) return;
-    std::string words;
-    for (const auto& word : command) words += (words.empty() ? "" : " ") + printable(word);
     add(process, "shadowprof-" SHADOWPROF_VERSION ", in the place of callgrind");
-    add(process, fmt::format("Command: {}", words));
+    add(process, fmt::format("Command: {}", command_text(command)));
     add(process, "");
 }
 

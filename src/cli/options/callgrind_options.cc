@@ -126,16 +126,12 @@ std::vector<std::string> effective(std::span<const std::string> words,
     return left;
 }
 
-OptionRow yes_no(const char* names, const char* help, std::function<void(bool yes)> set) {
+OptionRow yes_no(const char* names, const char* help, bool& into) {
     return {.names = names,
             .value = "no|yes",
             .help = help,
             .words = {"no", "yes"},
-            .choose = [set = std::move(set)](std::size_t choice) { set(choice == 1); }};
-}
-
-OptionRow yes_no(const char* names, const char* help, bool& into) {
-    return yes_no(names, help, [&into](bool yes) { into = yes; });
+            .choose = [&into](std::size_t choice) { into = choice == 1; }};
 }
 
 // "32768,8,64".
@@ -277,7 +273,7 @@ Rows rows_of(CallgrindRequest& request, Given& given, const char* (*variable)(co
     return rows;
 }
 
-// Two levels, as callgrind has them. What was not given is the host's.
+// Two levels, as callgrind has them. Without both, the caches are the host's.
 Result<void> settle_caches(const Given& given, RunOptions& options) {
     if (!given.first && !given.last) return {};
     if (!given.first || !given.last)

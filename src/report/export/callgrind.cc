@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/text/text_format.h"
 #include "report/export/callgrind_events.h"
@@ -8,14 +7,14 @@
 #include "report/export/execution_costs.h"
 #include "report/export/stub_charges.h"
 #include "report/export/writers.h"
-#include "report/lists/frames.h"
+#include "report/text/run_text.h"
 
 namespace shadowprof {
 namespace {
 
-// What a line of the file is about: an instruction, or all of a function's source line.
+// All of a function's source line.
 struct CostLine {
-    std::uint64_t address = 0;  // of the first instruction
+    std::uint64_t address = 0;  // of its first instruction
     LineCosts costs;
     EventCounts events;
 };
@@ -60,36 +59,34 @@ class CallgrindWriter {
     }
 
     Result<void> write(std::size_t number) {
-        TRY(write_header(number));
+        const std::string sums = totals();
+        TRY(write_header(number, sums));
         for (const auto& [start, function] : costs_.functions) {
             begin_function(start, function);
-            for (const CostLine& line : details_.instructions
-                                            ? instructions_of(start.module, function)
-                                            : lines_of(start.module, function))
-                write_line(start, line);
+            if (details_.instructions)
+                write_instructions(start.module, function);
+            else
+                write_lines(start.module, function);
             TRY(flush());
         }
-        text_ += fmt::format("\ntotals: {}\n", totals());
+        text_ += fmt::format("\ntotals: {}\n", sums);
         return flush();
     }
 
   private:
-    Result<void> write_header(std::size_t number) {
+    Result<void> write_header(std::size_t number, const std::string& sums) {
         const Profile& profile = input_.profile;
-        std::string command;
-        for (const std::string& word : profile.run.command)
-            command += (command.empty() ? "" : " ") + printable(word);
         if (number == 1)
             text_ = fmt::format("# callgrind format\nversion: 1\ncreator: shadowprof-{}\n",
                                 SHADOWPROF_VERSION);
         text_ += fmt::format("{}pid: {}\ncmd: {}\npart: {}\n", number == 1 ? "" : "\n",
-                             profile.run.pid, command, number);
+                             profile.run.pid, command_text(profile.run.command), number);
         text_ += fmt::format("desc: Mode: {}; {} instructions followed\n",
                              printable(profile.sampling.mode), profile.sampling.instructions);
         write_trigger();
         for (const std::string& note : costs_.notes)
             text_ += fmt::format("desc: Note: {}\n", printable(note));
-        write_events();
+        write_events(sums);
         return flush();
     }
 
@@ -109,7 +106,7 @@ class CallgrindWriter {
                                  exact->diverged, exact->compared);
     }
 
-    void write_events() {
+    void write_events(const std::string& sums) {
         text_ += details_.instructions
                      ? details_.lines ? "positions: instr line\n" : "positions: instr\n"
                      : "positions: line\n";
@@ -119,7 +116,7 @@ class CallgrindWriter {
             text_ += fmt::format("event: {} : {}\n", event.name, event.meaning);
             names += fmt::format(" {}", event.name);
         }
-        text_ += fmt::format("events: {}\nsummary: {}\n", names, totals());
+        text_ += fmt::format("events: {}\nsummary: {}\n", names, sums);
     }
 
     // With every event, also those that did not happen.
@@ -142,14 +139,14 @@ class CallgrindWriter {
         return found == events_.counts().end() ? nullptr : &found->second;
     }
 
-    std::vector<CostLine> instructions_of(std::uint32_t module,
-                                          const FunctionCosts& function) const {
-        std::vector<CostLine> lines;
-        for (const auto& [address, place] : function.places) {
-            auto& line = lines.emplace_back(CostLine{.address = address, .costs = place});
-            if (const auto* events = events_at({module, address})) line.events = *events;
-        }
-        return lines;
+    void write_instructions(std::uint32_t module, const FunctionCosts& function) {
+        for (const auto& [address, place] : function.places)
+            write_costs_of(module, address, place, events_at({module, address}));
+    }
+
+    void write_lines(std::uint32_t module, const FunctionCosts& function) {
+        for (const CostLine& line : lines_of(module, function))
+            write_costs_of(module, line.address, line.costs, &line.events);
     }
 
     std::vector<CostLine> lines_of(std::uint32_t module, const FunctionCosts& function) const {
@@ -192,23 +189,24 @@ class CallgrindWriter {
         text_ += fmt::format("{}={}\n", file == function_file_ ? "fe" : "fi", names_.file(file));
     }
 
-    void write_line(CodeLocation function, const CostLine& line) {
-        enter_file(line.costs.file);
-        const auto at = position(line.address, line.costs.line);
-        write_costs(at, line);
-        for (const auto& [callee, call] : line.costs.calls)
-            write_call(function.module, at, callee, call);
+    void write_costs_of(std::uint32_t module, std::uint64_t address, const LineCosts& costs,
+                        const EventCounts* events) {
+        enter_file(costs.file);
+        const auto at = position(address, costs.line);
+        write_counts(at, costs.instructions, events);
+        for (const auto& [callee, call] : costs.calls) write_call(module, at, callee, call);
         if (!details_.jumps) return;
-        for (const JumpCosts& jump : line.costs.jumps) write_jump(at, jump);
+        for (const JumpCosts& jump : costs.jumps) write_jump(at, jump);
     }
 
     // Zeros at the end are left out.
-    void write_costs(const std::string& at, const CostLine& line) {
-        auto events = line.events;
-        while (!events.empty() && events.back() == 0) events.pop_back();
-        if (line.costs.instructions == 0 && events.empty()) return;
-        text_ += fmt::format("{} {}", at, line.costs.instructions);
-        for (const std::uint64_t count : events) text_ += fmt::format(" {}", count);
+    void write_counts(const std::string& at, std::uint64_t instructions,
+                      const EventCounts* events) {
+        auto counts = events == nullptr ? EventCounts{} : *events;
+        while (!counts.empty() && counts.back() == 0) counts.pop_back();
+        if (instructions == 0 && counts.empty()) return;
+        text_ += fmt::format("{} {}", at, instructions);
+        for (const std::uint64_t count : counts) text_ += fmt::format(" {}", count);
         text_ += '\n';
     }
 

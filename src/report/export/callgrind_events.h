@@ -11,7 +11,7 @@
 
 namespace shadowprof {
 
-// The costs of a place, in the order of CallgrindEvents::names().
+// The costs of a place, in the order of CallgrindEvents::events().
 using EventCounts = std::vector<std::uint64_t>;
 
 // Adds `counts` to `sum`, which may be shorter.
