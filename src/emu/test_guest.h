@@ -117,11 +117,12 @@ class TestGuest {
         if (level == TraceLevel::references) trace_references();
         if (level == TraceLevel::none) limits.untraced = true;
     }
-    void watch(const std::vector<std::string>& probes) {
+    void watch(const std::vector<std::string>& probes,
+               std::span<const AllocatorEntry> allocators = {}) {
         auto set = ProbeSet::parse(probes);
         REQUIRE(set);
         probes_ = std::make_unique<ProbeWatch>(std::move(*set), std::vector<PlaceRange>{},
-                                               Probed::executions);
+                                               Probed::executions, allocators);
         emulator_->watch_probes(probes_.get());
     }
     // Continues from `cpu`, over the memory as it is now.

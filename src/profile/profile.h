@@ -10,6 +10,7 @@
 
 #include "profile/code_location.h"
 #include "profile/kinds/addresses/address_pattern.h"
+#include "profile/kinds/allocations/allocation.h"
 #include "profile/kinds/branches/predicted_branch.h"
 #include "profile/kinds/cache/cache_accesses.h"
 #include "profile/kinds/call_costs/call_cost.h"
@@ -223,6 +224,7 @@ struct Profile {
     std::vector<AddressPattern> addresses;
     std::vector<DataStream> streams;
     std::vector<SystemCall> system_calls;
+    std::vector<Allocation> allocations;
     std::vector<CallCost> call_costs;
     std::vector<PredictedBranch> branches;
     std::optional<BranchModel> branch_model;

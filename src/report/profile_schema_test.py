@@ -50,7 +50,7 @@ def is_optional(path):
         or path[-1] in ("strides", "by_caller", "absent_error", "compensation",
                         "invariance_lower_bound", "taken_up_again") \
         or path[0] == "cache" and "store" in str(path[-1]) \
-        or path in (("probes",), ("clock",), ("system_calls",), ("branches",), ("call_costs",), ("branch_model",), ("cache",),
+        or path in (("probes",), ("clock",), ("system_calls",), ("allocations",), ("branches",), ("call_costs",), ("branch_model",), ("cache",),
                     ("cache_model",)) \
         or path[0] != "clock" and path[-1] in ("time_ns", "time_error_ns") \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
@@ -123,6 +123,8 @@ WRONG = [
     (("system_calls", 0, "at"), "main"),
     (("system_calls", 0, "count"), -1),
     (("system_calls", 1, "bytes"), -1),
+    (("allocations", 0, "bytes"), -1),
+    (("allocations", 0, "callers"), "main"),
     (("system_calls", 1, "failed"), "some"),
     (("branches", 0, "kind"), "jump"),
     (("branches", 0, "mispredictions"), -1),

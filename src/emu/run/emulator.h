@@ -45,8 +45,10 @@ class TraceSink {
     virtual void flush() {}
     // What a probe saw in front of the record that will stand behind `words` words of the acquired
     // buffer. If it returns false, the buffer is submitted before more notes come; there must still
-    // be room for one note of each probe and one more.
+    // be room for the notes of one instruction.
     virtual bool note(const ProbeRecord&, std::size_t /*words*/) { return true; }
+    // Each probe may have one, and the call of an allocator.
+    static constexpr std::size_t max_notes_of_instruction = ProbeSet::max_probes + 1;
 };
 
 // Single-steps instructions on the replica that cannot be translated.

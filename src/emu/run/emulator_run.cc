@@ -511,7 +511,8 @@ void Emulator::Run::make_room() {
     new_buffer();
 }
 
-// Notes the probes of the instruction that is about to run. False if the sink has no room for more.
+// Notes what is probed of the instruction that is about to run. False if the sink has no room for
+// more.
 bool Emulator::Run::note_probed() {
     bool room = true;
     for (const BoundProbe& probe : e_.probes_->at(pc_)) {
@@ -525,6 +526,8 @@ bool Emulator::Run::note_probed() {
                       .probe = event->probe,
                       .missed = event->missed});
     }
+    if (const auto size = e_.probes_->allocator_at(pc_))
+        room &= note({.pc = pc_, .value = allocated_bytes(*size, cpu()), .probe = allocation_note});
     return room;
 }
 

@@ -42,4 +42,9 @@ inline constexpr std::uint32_t call_result_note = system_call_note - 2;
 inline constexpr std::uint32_t region_note = system_call_note - 3;
 inline constexpr std::uint32_t region_name_note = system_call_note - 4;
 
+// ProbeRecord::probe of records of calls of allocators (emu/watch/allocators.h). `pc` is the entry,
+// and `value` how many bytes are asked for. The note stands where one of a probe would stand, and
+// behind those of probes.
+inline constexpr std::uint32_t allocation_note = system_call_note - 5;
+
 }  // namespace shadowprof

@@ -82,7 +82,7 @@ class Translator {
     // To be called when `regions` watches this instruction, too.
     void instrument(GuestAddress address) { retire_around(address); }
     bool is_instrumented(GuestAddress block_start) const {
-        return (probes_ && !probes_->at(block_start).empty()) ||
+        return (probes_ && probes_->is_probed(block_start)) ||
                (regions_ && regions_->is_watched(block_start));
     }
     // From now on code exits with ExitReason::awaited before the instruction at state->cpu.rip,

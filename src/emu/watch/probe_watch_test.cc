@@ -73,6 +73,43 @@ TEST_CASE("every execution is noted once, at each level, however small buffers a
             }
 }
 
+TEST_CASE("calls of allocators are noted behind the probes of their entries, with their sizes") {
+    std::vector<std::uint64_t> calls;
+    note_calls(11, calls);
+    const auto* function = reinterpret_cast<const void*>(test_fibonacci);
+    const AllocatorEntry allocator{{address_of(function)}, AllocatedSize::first};
+    for (const auto level : all_levels)
+        for (const bool has_probes : {false, true}) {
+            TestGuest guest(512);
+            guest.trace_at(level);
+            guest.watch(has_probes
+                            ? std::vector<std::string>{"mnemonic == \"cmp\" { hotlist(rdi) }"}
+                            : std::vector<std::string>{},
+                        {&allocator, 1});
+            REQUIRE(TestGuest::returned(guest.call(function, 11)));
+            std::vector<std::uint64_t> seen;
+            for (const ProbeRecord& record : executed(guest, allocation_note))
+                seen.push_back(record.value);
+            CHECK(seen == calls);
+            CHECK(executed(guest, 0).size() == (has_probes ? calls.size() : 0));
+        }
+}
+
+TEST_CASE(
+    "an allocator's arguments say how much it is asked for; what cannot be given is nothing") {
+    CpuState cpu;
+    cpu[Gpr::rdi] = 3, cpu[Gpr::rsi] = 50, cpu[Gpr::rdx] = 7;
+    CHECK(allocated_bytes(AllocatedSize::first, cpu) == 3);
+    CHECK(allocated_bytes(AllocatedSize::second, cpu) == 50);
+    CHECK(allocated_bytes(AllocatedSize::third, cpu) == 7);
+    CHECK(allocated_bytes(AllocatedSize::first_by_second, cpu) == 150);
+    CHECK(allocated_bytes(AllocatedSize::second_by_third, cpu) == 350);
+    cpu[Gpr::rdi] = std::uint64_t{1} << 63;
+    CHECK(allocated_bytes(AllocatedSize::first, cpu) == 0);
+    cpu[Gpr::rsi] = 4;
+    CHECK(allocated_bytes(AllocatedSize::first_by_second, cpu) == 0);
+}
+
 TEST_CASE("a note stands in front of the record of the block that its instruction begins") {
     TestGuest guest(512);
     guest.watch({"mnemonic == \"pop\" { hotlist(rax) }"});

@@ -38,8 +38,7 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
         notes_.push_back(record);
         notes_.back().place =
             static_cast<std::uint32_t>(SharedArea::segment_words - first_word_ + words);
-        // One instruction may have a note from each probe.
-        return notes_.size() + ProbeSet::max_probes <= max_probe_records;
+        return notes_.size() + max_notes_of_instruction <= max_probe_records;
     }
 
     void submit(std::span<const std::uint64_t> words, GuestThreads::Index thread) override {
@@ -54,7 +53,7 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
         // meanwhile; the turns of several threads are collected first.
         const bool due = has_turns_ ? SharedArea::segment_words - first_word_ >= own_words / 2
                                     : count < own_words / 2;
-        const bool full = notes_.size() + ProbeSet::max_probes > max_probe_records;
+        const bool full = notes_.size() + max_notes_of_instruction > max_probe_records;
         if (due || full || first_word_ < own_words + note_words || parts_.size() == max_trace_parts)
             send_segment();
     }

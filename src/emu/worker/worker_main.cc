@@ -508,15 +508,17 @@ bool Worker::time_loads(WorkerSocket::Message& message) {
 bool Worker::set_probes(const WorkerSocket::Message& message) {
     const auto request = body_of<ProbesMessage>(message);
     if (!request || request->places > SharedArea::mailbox_bytes / sizeof(PlaceRange) ||
+        request->allocators > SharedArea::mailbox_bytes / sizeof(AllocatorEntry) ||
         request->counted > SharedArea::mailbox_bytes / sizeof(GuestAddress) ||
         request->text_bytes > SharedArea::mailbox_bytes)
         return false;
-    const auto mailbox =
-        area_.reach_mailbox(request->places * sizeof(PlaceRange) +
-                            request->counted * sizeof(GuestAddress) + request->text_bytes);
+    const auto mailbox = area_.reach_mailbox(
+        request->places * sizeof(PlaceRange) + request->allocators * sizeof(AllocatorEntry) +
+        request->counted * sizeof(GuestAddress) + request->text_bytes);
     if (!mailbox) return false;
     const auto* ranges = reinterpret_cast<const PlaceRange*>(mailbox->data());
-    const auto* counted = reinterpret_cast<const GuestAddress*>(ranges + request->places);
+    const auto* allocators = reinterpret_cast<const AllocatorEntry*>(ranges + request->places);
+    const auto* counted = reinterpret_cast<const GuestAddress*>(allocators + request->allocators);
     const auto* text = reinterpret_cast<const char*>(counted + request->counted);
     std::vector<std::string> texts;
     for (std::string_view rest(text, request->text_bytes); !rest.empty();) {
@@ -528,9 +530,10 @@ bool Worker::set_probes(const WorkerSocket::Message& message) {
     emulator_->watch_probes(nullptr);
     probes_.reset();
     load_probes_.reset();
-    if (probes && !probes->empty()) {
+    if (probes && (!probes->empty() || request->allocators != 0)) {
         const std::vector<PlaceRange> places(ranges, ranges + request->places);
-        probes_ = std::make_unique<ProbeWatch>(*probes, places, Probed::executions);
+        probes_ = std::make_unique<ProbeWatch>(*probes, places, Probed::executions,
+                                               std::span(allocators, request->allocators));
         load_probes_ = std::make_unique<ProbeWatch>(*probes, places, Probed::timed_loads);
     }
     emulator_->watch_probes(probes_.get());

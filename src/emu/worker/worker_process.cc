@@ -272,13 +272,16 @@ Result<void> WorkerProcess::set_probes(const WorkerProbeRequest& request) {
     const auto mailbox = area_.mailbox();
     std::string text;
     for (const std::string& each : request.texts) text.append(each).push_back('\0');
-    const auto places = std::as_bytes(request.places), counted = std::as_bytes(request.counted);
-    if (places.size() + counted.size() + text.size() > mailbox.size())
+    const std::array parts{std::as_bytes(request.places), std::as_bytes(request.allocators),
+                           std::as_bytes(request.counted), std::as_bytes(std::span(text))};
+    std::size_t bytes = 0;
+    for (const auto part : parts) bytes += part.size();
+    if (bytes > mailbox.size())
         return Error{ErrorCode::unsupported, 0, "probes speak of too many places"};
-    const auto rest =
-        std::ranges::copy(counted, std::ranges::copy(places, mailbox.begin()).out).out;
-    std::ranges::copy(std::as_bytes(std::span(text)), rest);
+    auto end = mailbox.begin();
+    for (const auto part : parts) end = std::ranges::copy(part, end).out;
     TRY(socket_.send(MessageKind::probes, ProbesMessage{.places = request.places.size(),
+                                                        .allocators = request.allocators.size(),
                                                         .text_bytes = text.size(),
                                                         .counted = request.counted.size(),
                                                         .has_counted = request.has_counted,

@@ -148,7 +148,8 @@ struct LoadsOutcome {
 
 struct WorkerProbeRequest {
     std::span<const std::string> texts;
-    std::span<const PlaceRange> places;  // where place tests hold
+    std::span<const PlaceRange> places;          // where place tests hold
+    std::span<const AllocatorEntry> allocators;  // whose calls are noted
     // Whether calls of counted functions are noted, and their entries.
     bool has_counted = false;
     std::span<const GuestAddress> counted = {};

@@ -144,9 +144,10 @@ struct PreparedMessage {
 };
 
 // Sets the probes of the runs that follow and forgets all code. The mailbox has the places, then
-// the entries of counted functions, then the texts, each with a zero behind it.
+// the allocators, the entries of counted functions, and the texts, each with a zero behind it.
 struct ProbesMessage {
-    std::uint64_t places;  // PlaceRanges in the mailbox
+    std::uint64_t places;      // PlaceRanges in the mailbox
+    std::uint64_t allocators;  // AllocatorEntries in the mailbox
     std::uint64_t text_bytes;
     std::uint64_t counted;         // GuestAddresses in the mailbox
     std::uint64_t has_counted;     // not 0: calls of such functions are noted (RegionWatch)

@@ -39,6 +39,7 @@ ProcessProfile::Gathered ProcessProfile::gather() {
     for (auto* collector : collectors()) {
         collector->add_to(gathered.values, gathered.references);
         collector->add_to(gathered.system_calls);
+        collector->add_to(gathered.allocations);
         collector->add_to(gathered.branches);
         collector->add_to(gathered.call_costs);
         const auto probed = collector->probed();
@@ -84,6 +85,7 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
         fill_with_held(profile, clock);
     }
     if (options_.system_calls) gathered.system_calls.fill(profile, scale.value_or(totals_.scale));
+    if (options_.allocations) gathered.allocations.fill(profile, scale.value_or(totals_.scale));
     if (options_.branches) gathered.branches.fill(profile, scale.value_or(totals_.scale));
     if (options_.call_costs) gathered.call_costs.fill(profile, scale.value_or(totals_.scale));
     if (options_.references || options_.streams || options_.caches)

@@ -63,6 +63,7 @@ class ProcessProfile {
         ValueTotals values;
         ReferenceTotals references;
         SystemCallTotals system_calls;
+        AllocationTotals allocations;
         BranchTotals branches;
         CallCostTotals call_costs;
         std::vector<ProbeProfile> probes;

@@ -23,7 +23,8 @@ bool needs_places(const CollectorOptions& options) {
 // Each context takes a state of its own for each path that is executed in it, so callers are kept
 // only where something is told by them.
 bool needs_callers(const CollectorOptions& options) {
-    return options.limits.keeps_callers || options.system_calls || needs_places(options);
+    return options.limits.keeps_callers || options.system_calls || options.allocations ||
+           needs_places(options);
 }
 
 // Returns the stack's locations. Return addresses are looked up by the call before them, as a call
@@ -52,6 +53,8 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       references_(collector_of_references(options)),
       probes_(options.probes.probes(), mix64(options.seed)),
       counts_system_calls_(options.system_calls),
+      allocations_(options.allocations ? std::optional<AllocationCollector>(std::in_place)
+                                       : std::nullopt),
       branches_(options.branches ? std::optional<BranchCollector>(blocks_) : std::nullopt),
       call_costs_(options.call_costs ? std::optional<CallCostCollector>(blocks_) : std::nullopt),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
@@ -71,6 +74,7 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
 void SampleCollector::forget_records() {
     follower_.forget();
     callers_.forget();
+    if (allocations_) allocations_->forget();
 }
 
 void SampleCollector::new_emulator() {
@@ -216,7 +220,8 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
     assert(in_sample_);
     if (record.probe == call_result_note) return add_call_result(record);
     const bool is_call = record.probe == system_call_note || record.probe == repeated_call_note;
-    if (!is_call && record.probe >= probes_.size()) return;
+    const bool is_allocation = allocations_ && record.probe == allocation_note;
+    if (!is_call && !is_allocation && record.probe >= probes_.size()) return;
     turn_to(record.thread);
     if (is_call) return add_system_call(record);
     auto& probed = threads_[current_].probed;
@@ -256,12 +261,36 @@ void SampleCollector::settle_probed(const TraceRecord& next,
         const auto id = callers_.caller(callers_.find(*place, next.id, blocks), 0);
         if (id != no_caller) caller = callers_.table()[id].front();
     }
-    for (const ProbeRecord& record : probed) probes_.add(record, at, caller);
+    for (const ProbeRecord& record : probed)
+        if (record.probe == allocation_note)
+            take_allocation(record, at, blocks[0]);
+        else
+            probes_.add(record, at, caller);
+}
+
+// The thread goes on with the block `entry`.
+void SampleCollector::take_allocation(const ProbeRecord& note, CodeLocation function,
+                                      BlockToken entry) {
+    auto blocks = follower_.pending();
+    const auto before = graph_.last_context(follower_.node(), blocks);
+    blocks.push_back(entry);
+    const auto entered = graph_.last_context(follower_.node(), blocks);
+    allocations_->take({.thread = current_,
+                        .function = function,
+                        .before = before,
+                        .entered = entered,
+                        .bytes = note.value},
+                       graph_.stacks(), weight_);
 }
 
 void SampleCollector::add_to(SystemCallTotals& calls) {
     const std::lock_guard lock(mutex_);
     calls.add(system_calls_);
+}
+
+void SampleCollector::add_to(AllocationTotals& allocations) {
+    const std::lock_guard lock(mutex_);
+    if (allocations_) allocations.add(allocations_->totals());
 }
 
 void SampleCollector::add_to(BranchTotals& branches) {

@@ -17,6 +17,7 @@
 #include "profile/collect/trace_reader.h"
 #include "profile/flow/burst_follower.h"
 #include "profile/flow/shared_totals.h"
+#include "profile/kinds/allocations/allocation_collector.h"
 #include "profile/kinds/branches/branch_collector.h"
 #include "profile/kinds/call_costs/call_cost_collector.h"
 #include "profile/kinds/paths/path_graph.h"
@@ -52,6 +53,8 @@ struct CollectorOptions {
     ProbeSet probes = {};
     // Whether to count the system calls noted in the trace.
     bool system_calls = false;
+    // Whether to count the calls of allocators noted in the trace.
+    bool allocations = false;
     // Whether to count branches and model what a predictor makes of them. The blocks of each record
     // are then looked at, as the model depends on the order of all branches.
     bool branches = false;
@@ -124,8 +127,8 @@ class SampleCollector {
     // executed.
     void cut_paths();
     // Takes what a probe saw before the thread's next record, if that record begins at the same
-    // instruction, or what is noted of a system call after the last record (system_call_note and
-    // the like). `record` is hostile.
+    // instruction, or the call of an allocator there (allocation_note), or what is noted of a
+    // system call after the last record (system_call_note and the like). `record` is hostile.
     void add_probed(const ProbeRecord& record);
     BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table) {
         return add(0, batch, table);
@@ -140,6 +143,8 @@ class SampleCollector {
     void add_to(ValueTotals& values, ReferenceTotals& references);
     // Adds the system calls that were noted so far.
     void add_to(SystemCallTotals& calls);
+    // Adds the calls of allocators that were noted so far.
+    void add_to(AllocationTotals& allocations);
     // Adds the branches so far.
     void add_to(BranchTotals& branches);
     // Adds what calls have cost so far.
@@ -184,6 +189,7 @@ class SampleCollector {
     void add_system_call(const ProbeRecord& record);
     void add_call_result(const ProbeRecord& record);
     void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Position> place);
+    void take_allocation(const ProbeRecord& note, CodeLocation function, BlockToken entry);
     double time_of_part_ns() const;
     void note_executed();
     enum class Part : std::uint8_t { goes_on, last };
@@ -201,6 +207,7 @@ class SampleCollector {
     const bool counts_system_calls_;
     SystemCallTotals system_calls_;
     CallsInProgress calls_in_progress_;
+    std::optional<AllocationCollector> allocations_;
     std::optional<BranchCollector> branches_;
     std::optional<CallCostCollector> call_costs_;
     TraceReader reader_;

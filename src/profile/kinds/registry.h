@@ -28,9 +28,10 @@ namespace shadowprof {
 //                       computes a phase's list (phase.h); without it, records have subtract()
 //                       and maybe is_empty() (difference.h)
 //   of_whole_run_alone  phases do not have it; a note uses this name for it
-using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
-                         AddressList, ThreadList, ClockList, LatencyList, StreamList,
-                         SystemCallList, CallCostList, BranchList, CacheList, ProbeList>;
+using Kinds =
+    std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
+               AddressList, ThreadList, ClockList, LatencyList, StreamList, SystemCallList,
+               AllocationList, CallCostList, BranchList, CacheList, ProbeList>;
 
 // The kinds that --profiles can name, in the order in which they are listed. Such a kind also has:
 //
@@ -41,9 +42,9 @@ using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, Va
 //                       stays
 //   table               optional: TableNames. Reports and pages then show the kind as a table of
 //                       its fields; otherwise they have their own list for it
-using KindsOnRequest =
-    std::tuple<EdgeList, PathList, StackList, ValueList, CallList, MethodList, LatencyList,
-               StreamList, HazardList, SystemCallList, CallCostList, BranchList, CacheList>;
+using KindsOnRequest = std::tuple<EdgeList, PathList, StackList, ValueList, CallList, MethodList,
+                                  LatencyList, StreamList, HazardList, SystemCallList,
+                                  AllocationList, CallCostList, BranchList, CacheList>;
 
 // Calls visit.operator()<Kind>() for each type in the tuple.
 template <typename Tuple, typename Visit>

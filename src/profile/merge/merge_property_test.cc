@@ -43,6 +43,8 @@ class RandomProfiles {
         for (auto& call : p.system_calls)
             if (below(2) == 0) call.failed = call.bytes = count();
         for (std::uint64_t i = below(9); i > 0; --i)
+            p.allocations.push_back({location(p), {location(p)}, count(), count()});
+        for (std::uint64_t i = below(9); i > 0; --i)
             p.call_costs.push_back({location(p), location(p), count(), count()});
         for (std::uint64_t i = below(9); i > 0; --i) p.branches.push_back(branch(p));
         for (std::uint64_t i = below(9); i > 0; --i)
@@ -343,6 +345,7 @@ void check_same(const Profile& a, const Profile& b) {
     REQUIRE(a.streams == b.streams);
     REQUIRE(a.latency == b.latency);
     REQUIRE(a.latency_host == b.latency_host);
+    REQUIRE(a.allocations == b.allocations);
     REQUIRE(a.call_costs == b.call_costs);
     REQUIRE(a.branches == b.branches);
     REQUIRE(a.branch_model == b.branch_model);

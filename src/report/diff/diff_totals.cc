@@ -58,8 +58,17 @@ class TotalsBuilder {
                 "{}: the parameters of the models differ; what they count is not compared", word));
             return;
         }
-        for (const CountedTotal& total : counted_totals)
-            if (total.name.starts_with(word + ".")) add(total.name, counter(total.counter));
+        add_counted(word);
+    }
+
+    void add_allocations() {
+        for (const Profile* profile : {&base_, &next_})
+            if (!profile->sampling.counters.contains("allocations")) {
+                diff_.missing_totals["alloc"] =
+                    "one of the profiles has no allocations (run --mode=exact --profiles=alloc)";
+                return;
+            }
+        add_counted("alloc");
     }
 
     // The first of all calls, execve, and the last, exit_group, are in each exact profile with
@@ -75,6 +84,10 @@ class TotalsBuilder {
     }
 
   private:
+    void add_counted(const std::string& word) {
+        for (const CountedTotal& total : counted_totals)
+            if (total.name.starts_with(word + ".")) add(total.name, counter(total.counter));
+    }
     // Adds a total for each name that has calls of which `count` is known.
     void add_calls(const std::string& word, auto count) {
         std::map<std::string, std::array<double, 2>> counts;
@@ -118,6 +131,7 @@ void add_totals(Diff& diff, const DiffInput& input) {
     }
     TotalsBuilder totals(diff, input);
     totals.add_usual();
+    totals.add_allocations();
     totals.add_modelled<CacheList>();
     totals.add_modelled<BranchList>();
     totals.add_system_calls();

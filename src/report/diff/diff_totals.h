@@ -17,6 +17,8 @@ struct CountedTotal {
     std::string_view counter;
 };
 inline constexpr std::array counted_totals{
+    CountedTotal{"alloc.calls", "allocations"},
+    CountedTotal{"alloc.bytes", "allocated_bytes"},
     CountedTotal{"cache.accesses", "cache_accesses"},
     CountedTotal{"cache.l1-misses", "cache_l1_misses"},
     CountedTotal{"cache.l2-misses", "cache_l2_misses"},

@@ -1,15 +1,37 @@
 #include "shadow/request/probe_request.h"
 
+#include <fmt/format.h>
+
+#include <bit>
 #include <utility>
 
 #include "base/quiet_thread.h"
 
 namespace shadowprof {
+namespace {
+
+// A function has one name, so that one test of the set holds at its entry.
+AllocatedSize size_of(const PlaceRange& entry) {
+    return allocator_table[static_cast<std::size_t>(std::countr_zero(entry.place_bits))].size;
+}
+
+}  // namespace
 
 std::vector<std::string> entries_of_functions(const std::vector<std::string>& globs) {
     std::vector<std::string> texts;
     for (const auto& glob : globs)
         texts.push_back("function ~ \"" + glob + "\" && entry { count() }");
+    return texts;
+}
+
+std::vector<std::string> entries_of_allocators() {
+    std::vector<std::string> texts;
+    for (const AllocatorNames& same_size : allocator_table) {
+        std::string any;
+        for (const auto name : same_size.names)
+            any += fmt::format("{}function == \"{}\"", any.empty() ? "" : " || ", name);
+        texts.push_back(fmt::format("({}) && entry {{ count() }}", any));
+    }
     return texts;
 }
 
@@ -29,12 +51,16 @@ WorkerProbes::Places WorkerProbes::find(const MemoryMap& map) {
     if (request_->counted.place_tests() != 0)
         for (const auto& entry : request_->places->find(request_->counted, map, modules_))
             places.counted.push_back(entry.start);
+    if (request_->allocators.place_tests() != 0)
+        for (const auto& entry : request_->places->find(request_->allocators, map, modules_))
+            places.allocators.push_back({entry.start, size_of(entry)});
     return places;
 }
 
 Result<void> WorkerProbes::set(WorkerProcess& worker, Layout layout, const Places& places) {
     TRY(worker.set_probes({.texts = request_->texts,
                            .places = places.of_probes,
+                           .allocators = places.allocators,
                            .has_counted = !request_->counted.empty(),
                            .counted = places.counted,
                            .is_program_new = std::exchange(is_program_new_, false)}));

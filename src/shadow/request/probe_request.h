@@ -1,4 +1,4 @@
-// The probes of a run, on their way to the workers.
+// The probes of a run, and what else it notes of places in code, on their way to the workers.
 #pragma once
 
 #include <atomic>
@@ -32,14 +32,21 @@ struct ProbeRequest {
     // The entries of functions within which alone instructions count: places where one of these
     // holds. Empty: instructions count anywhere.
     ProbeSet counted = {};
+    // The entries of allocators whose calls are noted, as entries_of_allocators() says; empty:
+    // none are.
+    ProbeSet allocators = {};
 
-    bool empty() const { return probes.empty() && counted.empty(); }
-    bool has_place_tests() const { return probes.place_tests() != 0 || counted.place_tests() != 0; }
+    bool empty() const { return probes.empty() && counted.empty() && allocators.empty(); }
+    bool has_place_tests() const {
+        return probes.place_tests() + counted.place_tests() + allocators.place_tests() != 0;
+    }
 };
 
 // Probes whose conditions hold at the entries of functions that match one of `globs`. Globs with
 // quotes or backslashes make no valid probe.
 std::vector<std::string> entries_of_functions(const std::vector<std::string>& globs);
+// Probes whose conditions hold at the entries of allocators, in the order of the table.
+std::vector<std::string> entries_of_allocators();
 
 // The probes, as far as one worker knows them.
 class WorkerProbes {
@@ -73,6 +80,7 @@ class WorkerProbes {
     using Layout = std::vector<CodeMapping>;
     struct Places {
         std::vector<PlaceRange> of_probes;
+        std::vector<AllocatorEntry> allocators;
         std::vector<GuestAddress> counted;  // entries of counted functions
     };
     // A search for places, under way or finished.

@@ -70,8 +70,12 @@ ProbeSet parsed(const std::vector<std::string>& texts) {
 }
 
 ProbeRequest request_of(const RunOptions& options, ProbePlaces* places) {
-    return {options.probes, parsed(options.probes), places,
-            parsed(entries_of_functions(options.count_in))};
+    return {.texts = options.probes,
+            .probes = parsed(options.probes),
+            .places = places,
+            .counted = parsed(entries_of_functions(options.count_in)),
+            .allocators = options.profiles.has<AllocationList>() ? parsed(entries_of_allocators())
+                                                                 : ProbeSet()};
 }
 
 std::uint64_t seed_from_clock() {
@@ -113,6 +117,7 @@ CollectorOptions Profiling::collector_options() const {
             .value_callers = profiles.has<ValueList>() ? options_.value_callers : 0,
             .probes = probes_.probes,
             .system_calls = profiles.has<SystemCallList>(),
+            .allocations = profiles.has<AllocationList>(),
             .branches = profiles.has<BranchList>(),
             .call_costs = profiles.has<CallCostList>(),
             .functions = symbols_.functions};

@@ -70,6 +70,9 @@ class PathGraph {
         return stacks_.callers(context, most);
     }
 
+    // The contexts, as far as they were met.
+    const StackTree& stacks() const { return stacks_; }
+
     // Whether the graph has grown to its limit: fold_into() and clear() are due.
     bool full() const;
     // The number of distinct paths; fold_into() adds no more than that to the totals.

@@ -24,12 +24,6 @@ bool returns_bytes(std::uint64_t number) {
 
 }  // namespace
 
-SystemCallTotals::Entry* SystemCallTotals::add(CodeLocation at, std::uint64_t number,
-                                               const std::vector<CodeLocation>& callers,
-                                               std::uint64_t weight) {
-    return add(Key{at, static_cast<std::uint32_t>(number), callers}, {.count = weight});
-}
-
 // The result comes from a worker that is not trusted. No call transfers more.
 void SystemCallTotals::add_result(Entry& entry, std::uint64_t number, std::uint64_t result,
                                   std::uint64_t weight) {
@@ -40,33 +34,12 @@ void SystemCallTotals::add_result(Entry& entry, std::uint64_t number, std::uint6
         entry.bytes += weight * std::min(result, max_transfer_bytes);
 }
 
-void SystemCallTotals::add(const SystemCallTotals& more) {
-    for (const auto& [key, entry] : more.entries_) add(key, entry);
-    has_results_ |= more.has_results_;
-    left_out_ += more.left_out_;
-}
-
-SystemCallTotals::Entry* SystemCallTotals::add(const Key& key, const Entry& more) {
-    auto known = entries_.find(key);
-    if (known == entries_.end()) {
-        if (entries_.size() >= max_entries) {
-            left_out_ += more.count;
-            return nullptr;
-        }
-        known = entries_.emplace(key, Entry{}).first;
-    }
-    known->second.count += more.count;
-    known->second.failed += more.failed;
-    known->second.bytes += more.bytes;
-    return &known->second;
-}
-
 void SystemCallTotals::fill(Profile& profile, const CountScale& scale) const {
     const auto if_known = [&](bool is_known, std::uint64_t n) {
         return is_known ? std::optional(scale(n)) : std::nullopt;
     };
     profile.system_calls.clear();
-    for (const auto& [key, entry] : entries_) {
+    for (const auto& [key, entry] : totals_.entries()) {
         const auto& [at, number, callers] = key;
         profile.system_calls.push_back(
             {.at = at,
@@ -77,12 +50,13 @@ void SystemCallTotals::fill(Profile& profile, const CountScale& scale) const {
              .bytes = if_known(has_results_ && returns_bytes(number), entry.bytes)});
     }
     join_and_sort(profile.system_calls);
-    if (left_out_ == 0) return;
-    profile.sampling.counters["system_calls_left_out"] = scale(left_out_);
+    const auto left_out = totals_.left_out();
+    if (left_out == 0) return;
+    profile.sampling.counters["system_calls_left_out"] = scale(left_out);
     profile.notes.push_back(
         fmt::format("{} system calls are left out: they were made in too many places or by too "
                     "many callers",
-                    scale(left_out_)));
+                    scale(left_out)));
 }
 
 }  // namespace shadowprof

@@ -87,12 +87,12 @@ TEST_CASE("a sum knows what both of its parts know") {
 }
 
 TEST_CASE("there is no room for more than so many, and a note says so") {
+    constexpr auto max_entries = BoundedTotals<int, SystemCallTotals::Entry>::max_entries;
     SystemCallTotals totals;
-    for (std::uint64_t i = 0; i < SystemCallTotals::max_entries + 5; ++i)
-        totals.add({0, i}, read, {}, 1);
+    for (std::uint64_t i = 0; i < max_entries + 5; ++i) totals.add({0, i}, read, {}, 1);
     totals.add({0, 7}, read, {}, 1);
     const auto profile = filled(totals);
-    CHECK(profile.system_calls.size() == SystemCallTotals::max_entries);
+    CHECK(profile.system_calls.size() == max_entries);
     CHECK(profile.system_calls[0] == SystemCall{{0, 7}, "read", {}, 2});
     REQUIRE(profile.notes.size() == 1);
     CHECK(profile.notes[0].starts_with("5 system calls are left out"));

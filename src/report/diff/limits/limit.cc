@@ -26,6 +26,7 @@ constexpr std::array quantities{Quantity{"instructions", LimitOf::instructions},
                                 Quantity{"function:", LimitOf::function},
                                 Quantity{"entries:", LimitOf::entries},
                                 Quantity{"latency.", LimitOf::latency},
+                                Quantity{"alloc.", LimitOf::alloc},
                                 Quantity{"cache.", LimitOf::cache},
                                 Quantity{"branch.", LimitOf::branch},
                                 Quantity{"syscalls.", LimitOf::syscalls}};

@@ -16,10 +16,11 @@ enum class LimitOf : std::uint8_t {
     function,  // instructions in each matching function itself
     entries,   // calls of each matching function
     latency,   // share of loads from a level of memory
-    cache,    // accesses to memory and misses of the modelled caches; like the next two, in all and
-              // only in exact profiles
-    branch,   // branches and mispredictions of the modelled predictor
-    syscalls  // system calls of one name, those of them that failed, or the bytes they transferred
+    alloc,     // calls of allocators and the bytes they were asked for; like the next three, in all
+               // and only in exact profiles
+    cache,     // accesses to memory and misses of the modelled caches
+    branch,    // branches and mispredictions of the modelled predictor
+    syscalls   // system calls of one name, those of them that failed, or the bytes they transferred
 };
 
 enum class LimitUnit : std::uint8_t {

@@ -47,6 +47,8 @@ TEST_CASE("quantities, directions and units") {
 }
 
 TEST_CASE("counts of models and system calls have names") {
+    CHECK(parsed("alloc.bytes>+5%").of == LimitOf::alloc);
+    CHECK(parsed("alloc.bytes>+5%").total == "alloc.bytes");
     CHECK(parsed("cache.l1-misses>+5%").of == LimitOf::cache);
     CHECK(parsed("cache.l1-misses>+5%").total == "cache.l1-misses");
     CHECK(parsed("branch.mispredictions>+2%").total == "branch.mispredictions");
