@@ -20,11 +20,15 @@ bool needs_places(const CollectorOptions& options) {
            std::ranges::any_of(options.probes.probes(), &Probe::uses_callers);
 }
 
-// Each context takes a state of its own for each path that is executed in it, so callers are kept
-// only where something is told by them.
-bool needs_callers(const CollectorOptions& options) {
-    return options.limits.keeps_callers || options.system_calls || options.allocations ||
-           needs_places(options);
+// In the graph, each context takes a state of its own for each path that is executed in it. So it
+// keeps callers only where something is told by them, and where nothing else can tell it: of
+// samples, as each is folded by itself, and of single records.
+PathGraph::Contexts contexts_of_graph(const CollectorOptions& options) {
+    using enum PathGraph::Contexts;
+    if (needs_places(options)) return with_callers;
+    if (!options.limits.keeps_callers && !options.system_calls && !options.allocations)
+        return functions;
+    return options.are_samples ? with_callers : functions_uncounted;
 }
 
 // Returns the stack's locations. Return addresses are looked up by the call before them, as a call
@@ -59,7 +63,10 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       call_costs_(options.call_costs ? std::optional<CallCostCollector>(blocks_) : std::nullopt),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
-      graph_(blocks_, needs_callers(options)),
+      stacks_(contexts_of_graph(options) == PathGraph::Contexts::functions_uncounted
+                  ? std::optional<StackCollector>(blocks_)
+                  : std::nullopt),
+      graph_(blocks_, contexts_of_graph(options)),
       needs_places_(needs_places(options)),
       follower_(graph_, reader_.tokens(),
                 needs_places_ ? RecordFollower::Adds::at_first_time
@@ -84,6 +91,7 @@ void SampleCollector::new_emulator() {
     follower_.flush();
     forget_records();
     if (call_costs_) call_costs_->new_emulator();
+    if (stacks_) stacks_->new_emulator();
     reader_.new_emulator();
 }
 
@@ -99,6 +107,7 @@ void SampleCollector::begin(const SampleStart& start) {
     weight_ = std::max(start.weight, std::uint32_t{1});
     if (branches_) branches_->begin_sample();
     if (call_costs_) call_costs_->begin_sample();
+    if (stacks_) stacks_->begin_sample();
     instructions_ = noted_instructions_ = 0;
     expected_instructions_ = start.expected_instructions;
     time_ns_ = time_left_ns_ = start.time_ns;
@@ -142,6 +151,7 @@ void SampleCollector::start_thread(std::uint32_t thread, std::span<const GuestAd
     if (branches_)
         branches_->begin_thread(thread, std::span(locations).subspan(locations.empty() ? 0 : 1));
     if (call_costs_) call_costs_->begin_thread(thread, locations);
+    if (stacks_) stacks_->begin_thread(thread, locations);
     threads_[thread] = {.begun = true,
                         .place = follower_.place(),
                         .skip_instructions = skip_instructions_,
@@ -169,6 +179,7 @@ void SampleCollector::apply_weight() {
     if (references_) references_->set_weight(weight);
     if (branches_) branches_->set_weight(weight);
     if (call_costs_) call_costs_->set_weight(weight);
+    if (stacks_) stacks_->set_weight(weight);
     reader_.keep_values(counts());
 }
 
@@ -230,15 +241,19 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
     probed.push_back(record);
 }
 
+// The callers of the thread's last block, the innermost first.
+std::vector<CodeLocation> SampleCollector::callers(std::size_t most) {
+    if (stacks_) return stacks_->stacks().callers(stacks_->context(current_), most);
+    return graph_.callers(graph_.last_context(follower_.node(), follower_.pending()), most);
+}
+
 // Calls in the skipped part do not count.
 void SampleCollector::add_system_call(const ProbeRecord& record) {
     if (!counts_system_calls_ || reader_.damaged()) return;
     if (threads_[current_].skip_instructions != 0 || !counts()) return;
     if (calls_in_progress_.begins_again(record)) return;
-    const auto context = graph_.last_context(follower_.node(), follower_.pending());
-    auto* const counted =
-        system_calls_.add(resolver_->resolve(record.pc), record.value,
-                          graph_.callers(context, SystemCallTotals::max_callers), weight_);
+    auto* const counted = system_calls_.add(resolver_->resolve(record.pc), record.value,
+                                            callers(SystemCallTotals::max_callers), weight_);
     calls_in_progress_.begin(record, counted);
 }
 
@@ -271,16 +286,17 @@ void SampleCollector::settle_probed(const TraceRecord& next,
 // The thread goes on with the block `entry`.
 void SampleCollector::take_allocation(const ProbeRecord& note, CodeLocation function,
                                       BlockToken entry) {
-    auto blocks = follower_.pending();
-    const auto before = graph_.last_context(follower_.node(), blocks);
-    blocks.push_back(entry);
-    const auto entered = graph_.last_context(follower_.node(), blocks);
-    allocations_->take({.thread = current_,
-                        .function = function,
-                        .before = before,
-                        .entered = entered,
-                        .bytes = note.value},
-                       graph_.stacks(), weight_);
+    AllocationCollector::Call call{.thread = current_, .function = function, .bytes = note.value};
+    if (stacks_) {
+        call.before = stacks_->context(current_);
+        call.entered = stacks_->context_of(current_, entry);
+    } else {
+        auto blocks = follower_.pending();
+        call.before = graph_.last_context(follower_.node(), blocks);
+        blocks.push_back(entry);
+        call.entered = graph_.last_context(follower_.node(), blocks);
+    }
+    allocations_->take(call, stacks_ ? stacks_->stacks() : graph_.stacks(), weight_);
 }
 
 void SampleCollector::add_to(SystemCallTotals& calls) {
@@ -347,7 +363,7 @@ void SampleCollector::follow_up_to(Limit& limit) {
 // Records are handed on only where more is asked of them than where they lead.
 template <typename Records, typename Limit>
 void SampleCollector::follow_records(Records& records, Limit& limit) {
-    if (!branches_ && !call_costs_) {
+    if (!looks_at_records()) {
         count_instructions(follower_.follow(records, limit));
         return;
     }
@@ -369,6 +385,10 @@ void SampleCollector::look_through(std::span<const std::uint32_t> records) {
     if (call_costs_)
         for (const std::uint32_t id : records)
             call_costs_->take_record(current_, id, reader_.blocks_of(id));
+    if (stacks_)
+        for (const std::uint32_t id : records)
+            if (!stacks_->take_known(current_, id))
+                stacks_->take(current_, id, reader_.blocks_of(id));
 }
 
 // Some of these records are looked at for the block vector.
@@ -403,6 +423,7 @@ void SampleCollector::take(const TraceRecord& record) {
         call_costs_->take(current_, blocks,
                           skips ? CallCostCollector::Counting::follows_only
                                 : CallCostCollector::Counting::counts);
+    if (stacks_) stacks_->take(current_, record.id, blocks);
     if (skips) return skip(blocks);
     count_instructions(record.instructions);
     if (are_samples_)
@@ -411,7 +432,7 @@ void SampleCollector::take(const TraceRecord& record) {
         take_in_bursts(*bursts, record);
     else
         follower_.take(record);
-    if (follower_.full() || graph_.full()) empty_graph();
+    if (follower_.full() || graph_.full() || (stacks_ && stacks_->is_full())) empty_graph();
 }
 
 void SampleCollector::take_in_bursts(BurstFollower& bursts, const TraceRecord& record) {
@@ -490,6 +511,7 @@ void SampleCollector::empty_graph() {
         pending.push_back(follower_.pending());
     }
     graph_.clear(nodes);
+    if (stacks_) stacks_->clear();
     forget_records();
     for (std::size_t i = 0; i < begun.size(); ++i) {
         follower_.start(nodes[i], pending[i]);
@@ -521,6 +543,7 @@ void SampleCollector::fold(double time_ns, Part part) {
     burst_sink_.fold_into(totals_.bursts);
     if (totals_.holds(graph_.paths())) return hold(part);
     graph_.fold_into(totals_.flow, time_ns);
+    if (stacks_) stacks_->fold_into(totals_.flow, time_ns);
     totals_.add(std::exchange(unfolded_, {}));
     if (part == Part::last && totals_.progress.end_sample()) totals_.end_batch();
 }

@@ -22,6 +22,7 @@
 #include "profile/kinds/call_costs/call_cost_collector.h"
 #include "profile/kinds/paths/path_graph.h"
 #include "profile/kinds/probes/probe_totals.h"
+#include "profile/kinds/stacks/stack_collector.h"
 #include "profile/kinds/system_calls/calls_in_progress.h"
 #include "profile/kinds/system_calls/system_call_totals.h"
 #include "profile/kinds/values/value_bank.h"
@@ -167,6 +168,8 @@ class SampleCollector {
     void count_events(EventKinds kinds);
     void start_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
     void turn_to(std::uint32_t thread);
+    bool looks_at_records() const { return branches_ || call_costs_ || stacks_; }
+    std::vector<CodeLocation> callers(std::size_t most);
     bool counts() const { return threads_[current_].counts; }
     void apply_weight();
     void count_instructions(std::uint64_t followed) {
@@ -211,6 +214,7 @@ class SampleCollector {
     std::optional<BranchCollector> branches_;
     std::optional<CallCostCollector> call_costs_;
     TraceReader reader_;
+    std::optional<StackCollector> stacks_;  // none: the graph counts contexts
     PathGraph graph_;
     const bool needs_places_;  // before each record
     RecordFollower follower_;

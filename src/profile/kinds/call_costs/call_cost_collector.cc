@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "profile/flow/call_steps.h"
 #include "profile/flow/flow.h"
 #include "profile/kinds/stacks/stack_tree.h"
 #include "profile/merge/join.h"
@@ -101,58 +102,42 @@ void CallCostCollector::apply(Thread& of, const Step& step) {
     }
 }
 
-// Follows the blocks of a record from a stack that is not known.
+// Turns the steps of a record into those of pairs.
 class CallCostCollector::RecordSteps {
   public:
     explicit RecordSteps(CallCostCollector& collector) : collector_(collector) {}
 
-    // False if what happens depends on the stack.
-    bool add(const Block* from, const Block& to) {
-        if (!to.knows_function) return false;
-        if (from != nullptr && !step(*from, to)) return false;
-        instructions_ += to.instructions;
-        return true;
+    void add(const CallStep& step) {
+        offset_ = step.offset;
+        switch (step.what) {
+            case CallStep::What::call:
+                return begin(step.place, step.function, 1);
+            case CallStep::What::end_call:
+                return end_last();
+            case CallStep::What::return_to:
+                return put({.what = Happens::return_to, .place = step.place});
+            case CallStep::What::enter:
+                return enter(step.function);
+        }
     }
     const std::vector<Step>& steps() const { return steps_; }
-    std::uint32_t instructions() const { return instructions_; }
 
   private:
     // A call that began in the record.
     struct Open {
-        CodeLocation return_to, function;
+        CodeLocation return_to;
         PairId pair;
         std::size_t step;
     };
 
-    bool step(const Block& from, const Block& to) {
-        if (is_call(from.terminator) && to.start != from.end) {
-            begin(from.end, to.function, 1);
-            return true;
-        }
-        const bool returns = from.terminator == Terminator::ret;
-        if (returns && !open_.empty()) {
-            if (open_.back().return_to != to.start) return false;
-            end_last();
-        } else if (returns) {
-            steps_.push_back(
-                {.what = Happens::return_to, .offset = instructions_, .place = to.start});
-        }
-        if (open_.empty()) {
-            if (returns || from.function != to.function)
-                steps_.push_back(
-                    {.what = Happens::enter, .offset = instructions_, .place = to.function});
-        } else if (open_.back().function != to.function) {
-            const CodeLocation return_to = open_.back().return_to;
-            end_last();
-            begin(return_to, to.function, 0);
-        }
-        return true;
+    void put(Step step) {
+        step.offset = offset_;
+        steps_.push_back(step);
     }
     void begin(CodeLocation return_to, CodeLocation function, std::uint32_t calls) {
         const PairId pair = collector_.pair_id(return_to, function);
-        open_.push_back({return_to, function, pair, steps_.size()});
-        steps_.push_back(
-            {.what = Happens::call, .pair = pair, .offset = instructions_, .calls = calls});
+        open_.push_back({return_to, pair, steps_.size()});
+        put({.what = Happens::call, .pair = pair, .calls = calls});
     }
     void end_last() {
         const Open open = open_.back();
@@ -160,13 +145,19 @@ class CallCostCollector::RecordSteps {
         Step& step = steps_[open.step];
         step.what = Happens::whole_call;
         if (std::ranges::find(open_, open.pair, &Open::pair) == open_.end())
-            step.instructions = instructions_ - step.offset;
+            step.instructions = offset_ - step.offset;
+    }
+    void enter(CodeLocation function) {
+        if (open_.empty()) return put({.what = Happens::enter, .place = function});
+        const CodeLocation return_to = open_.back().return_to;
+        end_last();
+        begin(return_to, function, 0);
     }
 
     CallCostCollector& collector_;
     std::vector<Step> steps_;
     std::vector<Open> open_;
-    std::uint32_t instructions_ = 0;
+    std::uint32_t offset_ = 0;
 };
 
 CallCostCollector::Record CallCostCollector::known_record(std::span<const BlockToken> blocks) {
@@ -174,12 +165,12 @@ CallCostCollector::Record CallCostCollector::known_record(std::span<const BlockT
                   .first = blocks.front(),
                   .last = blocks.back(),
                   .first_step = static_cast<std::uint32_t>(steps_.size())};
+    for (const BlockToken token : blocks) record.instructions += block(token).instructions;
+    const auto happens = call_steps(blocks, blocks_);
+    if (!happens) return record;
     RecordSteps steps(*this);
-    for (const BlockToken token : blocks) block(token);
-    for (std::size_t i = 0; i < blocks.size(); ++i)
-        if (!steps.add(i == 0 ? nullptr : &known_[blocks[i - 1]], known_[blocks[i]])) return record;
+    for (const CallStep& step : *happens) steps.add(step);
     record.has_steps = true;
-    record.instructions = steps.instructions();
     record.steps = static_cast<std::uint32_t>(steps.steps().size());
     steps_.insert(steps_.end(), steps.steps().begin(), steps.steps().end());
     return record;

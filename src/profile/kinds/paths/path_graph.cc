@@ -19,8 +19,10 @@ std::uint64_t hash_of(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
-PathGraph::PathGraph(const BlockView& blocks, bool keeps_callers)
-    : blocks_(blocks), stacks_(keeps_callers) {
+PathGraph::PathGraph(const BlockView& blocks, Contexts contexts)
+    : blocks_(blocks),
+      counts_stacks_(contexts != Contexts::functions_uncounted),
+      stacks_(contexts == Contexts::with_callers) {
     reset_tables();
 }
 
@@ -224,7 +226,9 @@ void PathGraph::fold_into(FlowTotals& totals, double time_ns) {
     fold_links(totals);
     fold_nodes(totals);
     fold_paths(totals);
-    totals.add_stacks(stacks_, context_places_, {context_instructions_, context_samples_, time_ns});
+    if (counts_stacks_)
+        totals.add_stacks(stacks_, context_places_,
+                          {context_instructions_, context_samples_, time_ns});
     context_instructions_.clear();
     context_samples_.clear();
 }

@@ -26,8 +26,12 @@ class PathGraph {
     using NodeId = std::uint32_t;
     using LinkId = std::uint32_t;
 
-    // See StackTree for `keeps_callers`.
-    explicit PathGraph(const BlockView& blocks, bool keeps_callers = true);
+    enum class Contexts : std::uint8_t {
+        with_callers,
+        functions,           // a context is the function that executes
+        functions_uncounted  // the same, and what they execute is counted elsewhere
+    };
+    explicit PathGraph(const BlockView& blocks, Contexts contexts = Contexts::with_callers);
 
     const BlockView& blocks() const { return blocks_; }
     // Returns the node where a sample with this stack starts. The stack is innermost first: program
@@ -136,6 +140,7 @@ class PathGraph {
     std::span<const BlockToken> tokens_of(const PathInfo& path) const;
 
     const BlockView& blocks_;
+    const bool counts_stacks_;
     StackTree stacks_;
     std::vector<BlockToken> tokens_;
     std::vector<PathInfo> paths_;

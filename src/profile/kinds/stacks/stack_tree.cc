@@ -49,12 +49,19 @@ ContextId StackTree::find_or_add(const Node& node) {
 }
 
 ContextId StackTree::child(ContextId parent, const StackFrame& frame) {
-    return find_or_add({parent, nodes_[parent].depth + 1, 0, frame});
+    const ContextId last = nodes_[parent].last_child;
+    if (last != 0 && nodes_[last].frame == frame) return last;
+    const ContextId child =
+        find_or_add({.parent = parent, .depth = nodes_[parent].depth + 1, .frame = frame});
+    return nodes_[parent].last_child = child;
 }
 
 ContextId StackTree::folded(ContextId limit, std::uint32_t calls) {
     if (calls == 0) return limit;
-    return find_or_add({limit, nodes_[limit].depth, calls, nodes_[limit].frame});
+    return find_or_add({.parent = limit,
+                        .depth = nodes_[limit].depth,
+                        .folded = calls,
+                        .frame = nodes_[limit].frame});
 }
 
 ContextId StackTree::initial(std::span<const CodeLocation> stack) {
@@ -69,22 +76,22 @@ ContextId StackTree::initial(std::span<const CodeLocation> stack) {
     return context;
 }
 
-ContextId StackTree::push(ContextId context, const StackFrame& frame) {
+ContextId StackTree::call(ContextId context, const StackFrame& frame) {
     const Node node = nodes_[context];
     if (node.folded) return folded(node.parent, node.folded + 1);
     return node.depth >= max_depth ? folded(context, 1) : child(context, frame);
 }
 
-ContextStep StackTree::pop(ContextId context, const CanonicalBlock& to) {
+ContextStep StackTree::return_to(ContextId context, CodeLocation place) {
     if (nodes_[context].folded)
         return {folded(nodes_[context].parent, nodes_[context].folded - 1), false};
     ContextId at = context;
     for (int distance = 0; distance < max_search && nodes_[at].parent != 0; ++distance) {
-        if (nodes_[at].frame.return_to == to.start) return {nodes_[at].parent, distance != 0};
+        if (nodes_[at].frame.return_to == place) return {nodes_[at].parent, distance != 0};
         at = nodes_[at].parent;
     }
     const bool outermost = nodes_[context].parent == 0;
-    return {outermost ? child(0, {StackFrame::no_return, to.start}) : context, true};
+    return {outermost ? child(0, {StackFrame::no_return, place}) : context, true};
 }
 
 ContextId StackTree::replace_function(ContextId context, CodeLocation function) {
@@ -105,8 +112,8 @@ ContextStep StackTree::step_between_frames(ContextId context, const CanonicalBlo
                                            const CanonicalBlock& to) {
     // A call to the next instruction only reads the program counter.
     if (is_call(from.terminator) && to.start != from.end)
-        return {push(context, {from.end, entered_function(to)}), false};
-    if (from.terminator == Terminator::ret) return pop(context, to);
+        return {call(context, {from.end, entered_function(to)}), false};
+    if (from.terminator == Terminator::ret) return return_to(context, to.start);
     if (leaves_function(nodes_[context].frame, from, to))
         return {replace_function(context, to.start), false};
     return {context, false};

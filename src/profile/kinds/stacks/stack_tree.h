@@ -64,6 +64,13 @@ class StackTree {
     // Without callers no return is a mismatch. Where the function of `to` is not known, a return
     // leads to the function in which a call before `to` was first seen.
     ContextStep step(ContextId context, const CanonicalBlock& from, const CanonicalBlock& to);
+    // The parts of a step: a call, a return to a place, and that a function executes now.
+    ContextId call(ContextId context, const StackFrame& frame);
+    ContextStep return_to(ContextId context, CodeLocation place);
+    ContextId enter(ContextId context, CodeLocation function) {
+        return nodes_[context].frame.function == function ? context
+                                                          : replace_function(context, function);
+    }
     // Returns the context in which a sample that began in `context` executes its first block.
     // `context` is 0 if there is no stack.
     ContextId begin(ContextId context, const CanonicalBlock& first);
@@ -97,13 +104,12 @@ class StackTree {
         std::uint32_t depth = 0;
         std::uint32_t folded =
             0;  // calls beyond `max_depth`; then `parent` is the one at the limit
+        ContextId last_child = 0;  // the one that was found last; 0: none
         StackFrame frame;
     };
 
     ContextId find_or_add(const Node& node);
     ContextId folded(ContextId limit, std::uint32_t calls);
-    ContextId push(ContextId context, const StackFrame& frame);
-    ContextStep pop(ContextId context, const CanonicalBlock& to);
     ContextId replace_function(ContextId context, CodeLocation function);
     ContextStep step_between_frames(ContextId context, const CanonicalBlock& from,
                                     const CanonicalBlock& to);
