@@ -413,16 +413,38 @@ class Interface(DiffCase):
 
 
 class Recipe(DiffCase):
-    def test_the_recipe_of_the_document_is_true(self):
-        """Runs the shell block of docs/ci.md unchanged."""
+    def run_block(self, number):
+        """Runs a shell block of docs/ci.md unchanged."""
         document = (SOURCE / "docs/ci.md").read_text()
         blocks = re.findall(r"^```sh\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
-        self.assertEqual(len(blocks), 1)
+        self.assertEqual(len(blocks), 2)
         script = self.folder / "recipe.sh"
-        script.write_text(blocks[0])
+        script.write_text(blocks[number])
         binaries = pathlib.Path(SHADOWPROF).resolve().parent
-        done = self.run_command(["sh", "-eu", script],
-                                env={"PATH": f"{binaries}:{os.environ['PATH']}"})
+        return self.run_command(["sh", "-eu", script],
+                                env={"PATH": f"{binaries}:{os.environ['PATH']}", "CPATH": str(SOURCE / "include")})
+
+    def test_kernels_of_google_benchmark_are_counted_each_by_itself(self):
+        header = ["g++", "-fsyntax-only", "-x", "c++", "-include", "benchmark/benchmark.h", "/dev/null"]
+        if self.run_command(header).code != 0:
+            self.skipTest("Google Benchmark is not installed")
+        done = self.run_block(1)
+        out = done.stdout.decode()
+        self.assertEqual(done.code, 0, out + done.stderr)
+        same, _, twice = out.partition("with one that sorts twice")
+        self.assertEqual(same.count("kept"), 2, out)
+        self.assertNotIn("EXCEEDED", same)
+        self.assertEqual(twice.count("EXCEEDED"), 1, out)
+        self.assertEqual(twice.count(f"status {EXCEEDED}"), 1, out)
+        self.assertEqual(twice.count("kept"), 1, out)
+        parts = [json.loads((self.folder / f"base.{number:04}.json").read_text()) for number in (1, 2)]
+        self.assertEqual([part["run"]["part"]["name"] for part in parts], ["BM_sort", "BM_sum"])
+        # It adds up 1,000 numbers 20 times, by vectors or one by one.
+        self.assertLess(20 * 250, parts[1]["sampling"]["instructions"])
+        self.assertLess(parts[1]["sampling"]["instructions"], 20 * 5000)
+
+    def test_the_recipe_of_the_document_is_true(self):
+        done = self.run_block(0)
         self.assertEqual(done.code, EXCEEDED, done.stdout.decode() + done.stderr)
         out = done.stdout.decode()
         passed, _, failed = out.partition("with a slower function")
