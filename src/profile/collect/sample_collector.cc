@@ -20,15 +20,16 @@ bool needs_places(const CollectorOptions& options) {
            std::ranges::any_of(options.probes.probes(), &Probe::uses_callers);
 }
 
-// In the graph, each context takes a state of its own for each path that is executed in it. So it
-// keeps callers only where something is told by them, and where nothing else can tell it: of
-// samples, as each is folded by itself, and of single records.
-PathGraph::Contexts contexts_of_graph(const CollectorOptions& options) {
-    using enum PathGraph::Contexts;
-    if (needs_places(options)) return with_callers;
-    if (!options.limits.keeps_callers && !options.system_calls && !options.allocations)
-        return functions;
-    return options.are_samples ? with_callers : functions_uncounted;
+// Each context takes a state of its own for each path that is executed in it, so the graph keeps
+// callers only where something is told by them.
+bool needs_callers(const CollectorOptions& options) {
+    return options.limits.keeps_callers || options.system_calls || options.allocations ||
+           needs_places(options);
+}
+
+// Samples are folded each by itself, and the callers of single records are those of the graph.
+bool may_leave_stacks(const CollectorOptions& options) {
+    return !options.are_samples && needs_callers(options) && !needs_places(options);
 }
 
 // Returns the stack's locations. Return addresses are looked up by the call before them, as a call
@@ -63,10 +64,9 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       call_costs_(options.call_costs ? std::optional<CallCostCollector>(blocks_) : std::nullopt),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
-      stacks_(contexts_of_graph(options) == PathGraph::Contexts::functions_uncounted
-                  ? std::optional<StackCollector>(blocks_)
-                  : std::nullopt),
-      graph_(blocks_, contexts_of_graph(options)),
+      graph_(blocks_, needs_callers(options)),
+      may_leave_stacks_(may_leave_stacks(options)),
+      leaving_stacks_(options.leaving_stacks),
       needs_places_(needs_places(options)),
       follower_(graph_, reader_.tokens(),
                 needs_places_ ? RecordFollower::Adds::at_first_time
@@ -432,7 +432,9 @@ void SampleCollector::take(const TraceRecord& record) {
         take_in_bursts(*bursts, record);
     else
         follower_.take(record);
-    if (follower_.full() || graph_.full() || (stacks_ && stacks_->is_full())) empty_graph();
+    note_new_record();
+    if (follower_.full() || graph_.full() || leaves_stacks_ || (stacks_ && stacks_->is_full()))
+        empty_graph();
 }
 
 void SampleCollector::take_in_bursts(BurstFollower& bursts, const TraceRecord& record) {
@@ -510,8 +512,10 @@ void SampleCollector::empty_graph() {
         nodes.push_back(follower_.node());
         pending.push_back(follower_.pending());
     }
-    graph_.clear(nodes);
-    if (stacks_) stacks_->clear();
+    if (std::exchange(leaves_stacks_, false))
+        leave_stacks(begun, nodes, pending);
+    else
+        clear_graph(nodes);
     forget_records();
     for (std::size_t i = 0; i < begun.size(); ++i) {
         follower_.start(nodes[i], pending[i]);
@@ -520,6 +524,38 @@ void SampleCollector::empty_graph() {
     follower_.go_to(threads_[current_].place);
     std::lock_guard lock(totals_.mutex);
     ++totals_.graphs_emptied;
+}
+
+void SampleCollector::clear_graph(std::span<PathGraph::NodeId> nodes) {
+    graph_.clear(nodes);
+    if (stacks_) stacks_->clear();
+}
+
+void SampleCollector::note_new_record() {
+    if (!may_leave_stacks_ || stacks_ || ++new_records_ < leaving_stacks_.records) return;
+    const auto enough = new_records_ * leaving_stacks_.instructions_per_record;
+    leaves_stacks_ = graph_.stacks().size() >= leaving_stacks_.contexts &&
+                     instructions_ - std::min(looked_at_, instructions_) < enough;
+    new_records_ = 0;
+    looked_at_ = instructions_;
+}
+
+// From now on calls are followed beside the graph. The threads in `begun` stand at `nodes`, and
+// have executed the blocks in `pending` since, which the graph has not counted.
+void SampleCollector::leave_stacks(std::span<const std::uint32_t> begun,
+                                   std::span<PathGraph::NodeId> nodes,
+                                   std::span<const std::vector<BlockToken>> pending) {
+    stacks_.emplace(blocks_);
+    for (std::size_t i = 0; i < begun.size(); ++i) {
+        stacks_->set_weight(threads_[begun[i]].counts ? weight_ : 0);
+        stacks_->take_over(begun[i],
+                           {.context = graph_.last_context(nodes[i], {}),
+                            .last = graph_.last_block(nodes[i]),
+                            .blocks = pending[i]},
+                           graph_.stacks());
+    }
+    stacks_->set_weight(counts() ? weight_ : 0);
+    graph_.leave_stacks(nodes);
 }
 
 // The share of the sample's time for the instructions that are not folded yet, if the sample goes

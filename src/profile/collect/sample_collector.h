@@ -29,6 +29,17 @@
 
 namespace shadowprof {
 
+// The path graph counts contexts as fast as anything can, as long as what is executed was met in
+// its context before. Each new context begins anew. So when it has so many contexts, and of the
+// instructions that are executed so many records are new, it takes less time to count contexts by
+// following calls.
+struct LeavingStacks {
+    std::size_t contexts = std::size_t{1} << 13;
+    // How many new records there are between two looks, and the most instructions for each.
+    std::uint32_t records = 1 << 18;
+    std::uint64_t instructions_per_record = 250;
+};
+
 struct CollectorOptions {
     bool values = true;      // keep the values in the trace
     bool tnv = false;        // keep TNV tables too, for comparison; slow
@@ -61,6 +72,9 @@ struct CollectorOptions {
     bool branches = false;
     // Whether to add up what calls cost. The records are then looked at one by one.
     bool call_costs = false;
+    // When calls are followed beside the path graph, which is not done for samples, as each is
+    // folded by itself.
+    LeavingStacks leaving_stacks = {};
     // Finds the function that stacks attribute code to; it must outlive the collectors. If null,
     // only calls and jumps into other modules begin a function.
     FunctionFinder* functions = nullptr;
@@ -199,6 +213,10 @@ class SampleCollector {
     void fold(double time_ns, Part part);
     void hold(Part part);
     void empty_graph();
+    void clear_graph(std::span<PathGraph::NodeId> nodes);
+    void note_new_record();
+    void leave_stacks(std::span<const std::uint32_t> begun, std::span<PathGraph::NodeId> nodes,
+                      std::span<const std::vector<BlockToken>> pending);
     void forget_records();
 
     std::mutex mutex_;
@@ -216,6 +234,11 @@ class SampleCollector {
     TraceReader reader_;
     std::optional<StackCollector> stacks_;  // none: the graph counts contexts
     PathGraph graph_;
+    const bool may_leave_stacks_;
+    const LeavingStacks leaving_stacks_;
+    std::uint32_t new_records_ = 0;  // since the last look
+    std::uint64_t looked_at_ = 0;    // instructions_ at the last look
+    bool leaves_stacks_ = false;
     const bool needs_places_;  // before each record
     RecordFollower follower_;
     RecordCallers callers_;

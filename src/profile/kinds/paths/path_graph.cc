@@ -19,10 +19,8 @@ std::uint64_t hash_of(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
-PathGraph::PathGraph(const BlockView& blocks, Contexts contexts)
-    : blocks_(blocks),
-      counts_stacks_(contexts != Contexts::functions_uncounted),
-      stacks_(contexts == Contexts::with_callers) {
+PathGraph::PathGraph(const BlockView& blocks, bool keeps_callers)
+    : blocks_(blocks), stacks_(keeps_callers) {
     reset_tables();
 }
 
@@ -129,7 +127,6 @@ PathGraph::NodeId PathGraph::cut(NodeId at, std::span<const BlockToken> rest, st
     return node_id(context, 0, last);
 }
 
-// The last block of the visit, or that behind which it goes on; 0: there is none.
 BlockToken PathGraph::last_block(NodeId node) const {
     const auto path = tokens_of(paths_[nodes_[node].path]);
     return path.empty() ? nodes_[node].after : path.back();
@@ -282,6 +279,15 @@ void PathGraph::fold_paths(FlowTotals& totals) {
 }
 
 void PathGraph::clear(std::span<NodeId> current) {
+    restart(current, stacks_.without_contexts());
+}
+
+void PathGraph::leave_stacks(std::span<NodeId> current) {
+    counts_stacks_ = false;
+    restart(current, StackTree(false));
+}
+
+void PathGraph::restart(std::span<NodeId> current, StackTree stacks) {
     assert(counted_links_.empty() && end_nodes_.empty());
     struct Kept {
         ContextId context;
@@ -294,7 +300,7 @@ void PathGraph::clear(std::span<NodeId> current) {
         const auto path = tokens_of(paths_[node.path]);
         kept.push_back({node.last_context, node.after, {path.begin(), path.end()}});
     }
-    const StackTree old = std::exchange(stacks_, stacks_.without_contexts());
+    const StackTree old = std::exchange(stacks_, std::move(stacks));
     reset_tables();
     for (std::size_t i = 0; i < current.size(); ++i) {
         const auto& [context, after, path] = kept[i];

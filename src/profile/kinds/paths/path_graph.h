@@ -26,12 +26,8 @@ class PathGraph {
     using NodeId = std::uint32_t;
     using LinkId = std::uint32_t;
 
-    enum class Contexts : std::uint8_t {
-        with_callers,
-        functions,           // a context is the function that executes
-        functions_uncounted  // the same, and what they execute is counted elsewhere
-    };
-    explicit PathGraph(const BlockView& blocks, Contexts contexts = Contexts::with_callers);
+    // See StackTree for `keeps_callers`.
+    explicit PathGraph(const BlockView& blocks, bool keeps_callers = true);
 
     const BlockView& blocks() const { return blocks_; }
     // Returns the node where a sample with this stack starts. The stack is innermost first: program
@@ -88,8 +84,15 @@ class PathGraph {
     // Forgets everything except where the threads of a sample stand, and replaces each element of
     // `current` by its new node. Needs counts that were folded.
     void clear(std::span<NodeId> current);
+    // Does the same. From now on a context is the function that executes, and fold_into() adds no
+    // stacks.
+    void leave_stacks(std::span<NodeId> current);
+    // The last block of the node, or that behind which it goes on; 0: there is none.
+    BlockToken last_block(NodeId node) const;
 
   private:
+    void restart(std::span<NodeId> current, StackTree stacks);
+
     using PathId = std::uint32_t;
     static constexpr NodeId no_node = ~NodeId{0};
 
@@ -134,13 +137,12 @@ class PathGraph {
     LinkId link_id(NodeId from, PathId path);
     LinkId add_link(NodeId from, PathId path);
     NodeId node_id(ContextId context, PathId path, BlockToken after = 0);
-    BlockToken last_block(NodeId node) const;
     NodeId rest(NodeId node);
     void trace_contexts(Node& node);
     std::span<const BlockToken> tokens_of(const PathInfo& path) const;
 
     const BlockView& blocks_;
-    const bool counts_stacks_;
+    bool counts_stacks_ = true;
     StackTree stacks_;
     std::vector<BlockToken> tokens_;
     std::vector<PathInfo> paths_;

@@ -16,6 +16,19 @@ void StackCollector::begin_thread(std::uint32_t number, std::span<const CodeLoca
     threads_[number] = {.context = tree_.initial(stack)};
 }
 
+void StackCollector::take_over(std::uint32_t number, const Standing& standing,
+                               const StackTree& from) {
+    if (number >= threads_.size()) threads_.resize(number + std::size_t{1});
+    Thread& of = threads_[number];
+    of = {.context = tree_.copy(from, standing.context), .last = standing.last};
+    if (of.last != 0) {
+        const CanonicalBlock& last = blocks_[of.last];
+        of.end = last.end;
+        of.terminator = last.terminator;
+    }
+    follow(of, standing.blocks);
+}
+
 void StackCollector::new_emulator() {
     records_.clear();
     steps_.clear();
@@ -57,7 +70,7 @@ StackCollector::Record StackCollector::known_record(std::span<const BlockToken> 
     record.function = first.function->start;
     record.has_steps = true;
     record.steps = static_cast<std::uint32_t>(steps->size());
-    steps_.insert(steps_.end(), steps->begin(), steps->end());
+    for (const CallStep& step : *steps) steps_.push_back({step});
     return record;
 }
 
@@ -73,12 +86,12 @@ void StackCollector::take(std::uint32_t number, std::uint32_t id,
 bool StackCollector::take_known(std::uint32_t number, std::uint32_t id) {
     Thread& of = threads_[number];
     if (id >= records_.size() || !records_[id].has_steps || of.last == 0) return false;
-    const Record& record = records_[id];
+    Record& record = records_[id];
     begin(of, record);
     std::uint32_t counted = 0;
-    for (const CallStep& each : std::span(steps_).subspan(record.first_step, record.steps)) {
-        of.instructions += weight_ * (each.offset - counted);
-        counted = each.offset;
+    for (Step& each : std::span(steps_).subspan(record.first_step, record.steps)) {
+        of.instructions += weight_ * (each.step.offset - counted);
+        counted = each.step.offset;
         apply(of, each);
     }
     of.instructions += weight_ * (record.instructions - counted);
@@ -106,22 +119,35 @@ void StackCollector::follow(Thread& of, std::span<const BlockToken> blocks) {
 }
 
 // The step to the first block of a record, whose function is known: as StackTree::step().
-void StackCollector::begin(Thread& of, const Record& record) {
-    if (is_call(of.terminator) && record.start != of.end)
-        return go_to(of, tree_.call(of.context, {of.end, record.function}));
+void StackCollector::begin(Thread& of, Record& record) {
+    if (is_call(of.terminator) && record.start != of.end) {
+        if (record.led.from != of.context || record.before != of.last) {
+            const StackFrame frame{of.end, record.function};
+            record.led = {of.context, tree_.call(of.context, frame)};
+            record.before = of.last;
+        }
+        return go_to(of, record.led.to);
+    }
     if (of.terminator == Terminator::ret) return_to(of, record.start);
     go_to(of, tree_.enter(of.context, record.function));
 }
 
-void StackCollector::apply(Thread& of, const CallStep& step) {
+void StackCollector::apply(Thread& of, Step& each) {
+    const CallStep& step = each.step;
     switch (step.what) {
-        case CallStep::What::call:
-            return go_to(of, tree_.call(of.context, {step.place, step.function}));
         case CallStep::What::end_call:
         case CallStep::What::return_to:
             return return_to(of, step.place);
+        case CallStep::What::call:
+            if (each.led.from != of.context) {
+                const StackFrame frame{step.place, step.function};
+                each.led = {of.context, tree_.call(of.context, frame)};
+            }
+            return go_to(of, each.led.to);
         case CallStep::What::enter:
-            return go_to(of, tree_.enter(of.context, step.function));
+            if (each.led.from != of.context)
+                each.led = {of.context, tree_.enter(of.context, step.function)};
+            return go_to(of, each.led.to);
     }
 }
 
@@ -144,6 +170,8 @@ void StackCollector::fold_into(FlowTotals& totals, double time_ns) {
 void StackCollector::clear() {
     const StackTree old = std::exchange(tree_, StackTree());
     for (Thread& thread : threads_) thread.context = tree_.copy(old, thread.context);
+    for (Record& record : records_) record.led = {};
+    for (Step& step : steps_) step.led = {};
     places_.clear();
     instructions_ = {};
     samples_ = {};

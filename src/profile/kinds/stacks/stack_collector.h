@@ -29,6 +29,14 @@ class StackCollector {
     // A thread begins with this stack, the innermost first: program counter, then return addresses.
     // It may be empty.
     void begin_thread(std::uint32_t thread, std::span<const CodeLocation> stack);
+    // A thread goes on that stands in a context of another tree, behind `last` (0: at its begin),
+    // and has executed `blocks` since.
+    struct Standing {
+        ContextId context = 0;
+        BlockToken last = 0;
+        std::span<const BlockToken> blocks = {};
+    };
+    void take_over(std::uint32_t thread, const Standing& standing, const StackTree& from);
     // The ids of records have new meanings.
     void new_emulator();
     // Takes a record, which always has these blocks, that the thread executed behind those before.
@@ -51,7 +59,7 @@ class StackCollector {
     void clear();
 
   private:
-    static constexpr std::size_t max_contexts = std::size_t{1} << 20;
+    static constexpr std::size_t max_contexts = std::size_t{1} << 18;
 
     struct Thread {
         ContextId context = 0;  // of the last block, or of the stack that it began with
@@ -60,6 +68,14 @@ class StackCollector {
         Terminator terminator = Terminator::none;
         std::uint64_t instructions = 0;  // executed in the context and not added up yet
     };
+    // Where a step led when it was last taken. It leads there again from the same context.
+    struct Led {
+        ContextId from = 0, to = 0;  // 0: nowhere
+    };
+    struct Step {
+        CallStep step;
+        Led led = {};
+    };
     // What executing a record does, where that is always the same.
     struct Record {
         CodeLocation start, function;  // of its first block
@@ -67,6 +83,8 @@ class StackCollector {
         std::uint32_t instructions = 0;
         std::uint32_t first_step = 0, steps = 0;
         BlockToken last = 0;
+        BlockToken before = 0;  // the block before it, when it was last executed
+        Led led = {};           // by the step from that to its first block
         Terminator terminator = Terminator::none;
         bool is_known = false;
         bool has_steps = false;  // else its blocks must be followed one by one
@@ -75,8 +93,8 @@ class StackCollector {
     Record known_record(std::span<const BlockToken> blocks);
     void follow(Thread& of, std::span<const BlockToken> blocks);
     ContextStep step(const Thread& from, const CanonicalBlock& to);
-    void begin(Thread& of, const Record& record);
-    void apply(Thread& of, const CallStep& step);
+    void begin(Thread& of, Record& record);
+    void apply(Thread& of, Step& step);
     void return_to(Thread& of, CodeLocation place);
     void go_to(Thread& of, ContextId context);
     void add_up(Thread& of);
@@ -86,7 +104,7 @@ class StackCollector {
     StackTotals::ContextMatches places_;
     std::vector<Thread> threads_;
     std::vector<Record> records_;  // by id
-    std::vector<CallStep> steps_;  // of all records
+    std::vector<Step> steps_;      // of all records
     std::uint64_t mismatched_returns_ = 0;
     TouchedSums<ContextId> instructions_, samples_;  // by context
     std::uint64_t weight_ = 1;

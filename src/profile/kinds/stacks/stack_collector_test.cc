@@ -31,11 +31,13 @@ Words some_trace(Random& random, std::size_t longest) {
     return trace;
 }
 
-CollectorOptions options(bool are_samples, FunctionFinder* functions) {
+// Calls are followed from this number of contexts on; nothing: in samples, by the graph alone.
+CollectorOptions options(std::optional<std::size_t> contexts, FunctionFinder* functions) {
     return {.values = false,
-            .are_samples = are_samples,
+            .are_samples = !contexts,
             .value_callers = 0,
             .system_calls = true,
+            .leaving_stacks = {.contexts = contexts.value_or(0), .records = 1},
             .functions = functions};
 }
 
@@ -65,30 +67,35 @@ void collect(TestRun& run, std::uint64_t seed) {
     }
 }
 
+void check_same(const Profile& a, const Profile& b) {
+    REQUIRE(a.stacks.size() == b.stacks.size());
+    for (std::size_t i = 0; i < a.stacks.size(); ++i) {
+        CHECK(a.stacks[i].frames == b.stacks[i].frames);
+        CHECK(a.stacks[i].instructions == b.stacks[i].instructions);
+        CHECK(a.stacks[i].samples == b.stacks[i].samples);
+    }
+    CHECK(std::ranges::equal(a.edges, b.edges, {}, &Edge::count, &Edge::count));
+    CHECK(std::ranges::equal(a.paths, b.paths, {}, &Path::count, &Path::count));
+    CHECK(a.system_calls == b.system_calls);
+    CHECK(a.sampling.counters.at("mismatched_returns") ==
+          b.sampling.counters.at("mismatched_returns"));
+}
+
 TEST_CASE("calls that are followed have the stacks that the path graph has") {
     ThreeBlocks three_blocks;
     for (FunctionFinder* functions :
          {static_cast<FunctionFinder*>(nullptr), static_cast<FunctionFinder*>(&three_blocks)})
-        for (std::uint64_t seed = 0; seed < 150; ++seed) {
-            CAPTURE(seed);
-            CAPTURE(functions != nullptr);
-            TestRun by_graph(options(true, functions)), by_calls(options(false, functions));
-            collect(by_graph, seed);
-            collect(by_calls, seed);
-            const Profile a = by_graph.result(), b = by_calls.result();
-            REQUIRE(a.stacks.size() == b.stacks.size());
-            for (std::size_t i = 0; i < a.stacks.size(); ++i) {
-                CHECK(a.stacks[i].frames == b.stacks[i].frames);
-                CHECK(a.stacks[i].instructions == b.stacks[i].instructions);
-                CHECK(a.stacks[i].samples == b.stacks[i].samples);
+        for (std::uint64_t seed = 0; seed < 60; ++seed)
+            for (const std::size_t contexts : {0u, 5u, 20u}) {
+                CAPTURE(seed);
+                CAPTURE(contexts);
+                CAPTURE(functions != nullptr);
+                TestRun by_graph(options({}, functions)), by_calls(options(contexts, functions));
+                collect(by_graph, seed);
+                collect(by_calls, seed);
+                check_same(by_graph.result(), by_calls.result());
+                CHECK(by_calls.profile.check().has_value());
             }
-            CHECK(a.edges.size() == b.edges.size());
-            CHECK(a.paths.size() == b.paths.size());
-            CHECK(a.system_calls == b.system_calls);
-            CHECK(a.sampling.counters.at("mismatched_returns") ==
-                  b.sampling.counters.at("mismatched_returns"));
-            CHECK(by_calls.profile.check().has_value());
-        }
 }
 
 TEST_CASE("contexts beyond the limit are counted and forgotten, and threads stay where they are") {
@@ -97,8 +104,7 @@ TEST_CASE("contexts beyond the limit are counted and forgotten, and threads stay
     const auto other = program.add(0x1010, Terminator::indirect_call);
     const auto returns = program.add(0x1020, Terminator::ret);
     const auto after = program.add(0x1030, Terminator::jump, 0x1040);
-    CollectorOptions few = options(false, nullptr);
-    TestRun run(few);
+    TestRun run(options(0, nullptr));
     run.begin();
     // All ways to make 20 calls of two functions: more contexts than there is room for.
     Words words;

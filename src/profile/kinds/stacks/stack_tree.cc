@@ -148,6 +148,8 @@ StackTree StackTree::without_contexts() const {
 
 ContextId StackTree::copy(const StackTree& other, ContextId context) {
     const Node& node = other.nodes_[context];
+    if (context != 0 && !keeps_callers_)
+        return child(0, {StackFrame::no_return, node.frame.function});
     std::vector<ContextId> chain;
     for (ContextId at = other.visible(context); at != 0; at = other.nodes_[at].parent)
         chain.push_back(at);

@@ -76,7 +76,8 @@ class StackTree {
     ContextId begin(ContextId context, const CanonicalBlock& first);
     // Returns a tree without contexts that knows in which functions calls were seen.
     StackTree without_contexts() const;
-    // Returns the context of this tree that equals one of another tree.
+    // Returns the context of this tree that equals one of another tree. Without callers, that is
+    // its function.
     ContextId copy(const StackTree& other, ContextId context);
     // Returns the child of `parent` for `frame`, which is added if need be.
     ContextId child(ContextId parent, const StackFrame& frame);
