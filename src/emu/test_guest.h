@@ -125,6 +125,7 @@ class TestGuest {
                                                Probed::executions, allocators);
         emulator_->watch_probes(probes_.get());
     }
+    void keep_time(GuestTime& time) { emulator_->keep_time(&time); }
     // Continues from `cpu`, over the memory as it is now.
     RunResult go() {
         REQUIRE(emulator_->begin_sample(own_map(), memory_));

@@ -363,6 +363,15 @@ Rows amount_options(RunRequest& request) {
              const auto percent = options.cpu_budget_in_force();
              return percent ? Kept(fmt::format("{}%", *percent)) : std::nullopt;
          }},
+        {.names = "--clock",
+         .value = "WHICH",
+         .help = "exact mode: what the program's clocks follow: the host's time, or with virtual "
+                 "its own instructions, so that counts repeat [host]",
+         .words = {"host", "virtual"},
+         .choose = [&](std::size_t which) { options.has_virtual_clock = which == 1; },
+         .kept = [&]() -> Kept {
+             return options.has_virtual_clock ? Kept("virtual") : std::nullopt;
+         }},
         {.names = "--check",
          .value = "PERCENT",
          .help = fmt::format("exact mode: the most time for running intervals on the hardware as "
@@ -376,7 +385,8 @@ Rows amount_options(RunRequest& request) {
              return set_parsed(options.check_percent, parse_percent)(value);
          },
          .kept = [&]() -> Kept {
-             if (options.mode != SamplingMode::exact) return std::nullopt;
+             if (options.mode != SamplingMode::exact || options.has_virtual_clock)
+                 return std::nullopt;
              return fmt::format("{}%", options.check_percent.value_or(default_check_percent));
          }},
         {.names = "--count-in",

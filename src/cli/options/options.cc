@@ -142,10 +142,18 @@ Result<void> fit_sample_time(RunRequest& request) {
 }
 
 Result<void> check_only_exact_mode(const RunOptions& options) {
+    if (options.has_virtual_clock && options.check_percent.value_or(0) != 0)
+        return Error{ErrorCode::usage, 0,
+                     "--check and --clock=virtual exclude each other: on the hardware the program "
+                     "sees the host's clocks"};
     if (options.mode == SamplingMode::exact) return {};
     if (options.check_percent)
         return Error{ErrorCode::usage, 0,
                      "--check needs --mode=exact: samples are emulated from copies of the program"};
+    if (options.has_virtual_clock)
+        return Error{ErrorCode::usage, 0,
+                     "--clock=virtual needs --mode=exact: only there does the program see "
+                     "shadowprof's clocks"};
     if (!options.counts_at_start || !options.count_in.empty())
         return Error{ErrorCode::usage, 0,
                      "--count-at-start and --count-in need --mode=exact: samples begin anywhere"};

@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "emu/guest/guest_memory.h"
 #include "emu/guest/guest_threads.h"
+#include "emu/guest/guest_time.h"
 #include "emu/guest/sample_end.h"
 #include "emu/guest/syscall_handler.h"
 #include "emu/run/trace_pacer.h"
@@ -127,6 +128,9 @@ class Emulator {
         regions_ = regions;
         translator_.instrument_regions(regions);
     }
+    // From now on, runs keep `time` at what the guest has executed, whenever the handler of system
+    // calls is asked and at their end, and RDTSC and RDTSCP show it. Null: runs do not count.
+    void keep_time(GuestTime* time) { time_ = time; }
     // The next run ends with SampleEnd::met if the first thread reaches this state; null: no state
     // is awaited. `state` must live as long. To be called in a sample, but not during a run.
     void await(const AwaitedState* state) {
@@ -188,6 +192,7 @@ class Emulator {
     AccessWatcher* watcher_ = nullptr;
     ProbeWatch* probes_ = nullptr;
     RegionWatch* regions_ = nullptr;
+    GuestTime* time_ = nullptr;
     const AwaitedState* awaited_ = nullptr;
     FaultInfo fault_;
     TraceBuffer buffer_;

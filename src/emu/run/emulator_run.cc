@@ -93,6 +93,7 @@ RunLimits Emulator::Run::of_all_processors(RunLimits limits) {
 RunResult Emulator::Run::execute() {
     if (limits_.blocks != 0) e_.translator_.drop_superblocks();
     using enum GuestThreads::Lead;
+    if (e_.time_) counted_ = e_.time_->instructions;
     threads_.begin({.instructions = limits_.instructions,
                     .processors = limits_.processors,
                     .seed = limits_.seed,
@@ -215,6 +216,7 @@ void Emulator::Run::submit_trace() {
     auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     const std::span<const std::uint64_t> words(cursor, start_);
     if (!words.empty()) began_at_.reset();
+    if (e_.time_) e_.time_->instructions = counted_ += pacer_.count(words);
     const auto before = pacer_.instructions();
     pacer_.account(words);
     if (threads_.counts_turns())
@@ -242,6 +244,13 @@ void Emulator::Run::count_turn(std::span<const std::uint64_t> words) {
     if (instructions != 0)
         words_per_instruction_ =
             static_cast<double>(words.size()) / static_cast<double>(instructions);
+}
+
+void Emulator::Run::keep_time() {
+    if (!e_.time_) return;
+    const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
+    e_.time_->instructions = counted_;
+    if (start_) e_.time_->instructions += pacer_.count({cursor, start_});
 }
 
 // Derived from estimates that are sometimes corrected; the time never goes backwards.
@@ -302,6 +311,7 @@ void Emulator::Run::on_syscall() {
     cpu()[Gpr::rcx] = pc_.value;
     cpu()[Gpr::r11] = cpu().rflags;
     ++result_.syscalls;
+    keep_time();
     const bool has_room = note_system_call(e_.tables_[context_.exit_info]);
     const auto elapsed = elapsed_ns();
     const bool goes_out = syscalls_.wants_trace(cpu());
@@ -332,6 +342,7 @@ void Emulator::Run::on_vdso_call() {
     store_registers();
     pc_ = cpu().rip = e_.tables_[context_.exit_info].start;
     ++result_.vdso_calls;
+    keep_time();
     const auto function = e_.translator_.vdso_function(pc_);
     const auto reason = syscalls_.on_vdso(function, threads_, e_.memory_, elapsed_ns());
     if (reason) return end(*reason);
@@ -344,6 +355,7 @@ void Emulator::Run::on_vdso_call() {
 
 void Emulator::Run::on_single_step() {
     const auto pc = e_.tables_[context_.exit_info].last;
+    if (shows_time(pc)) return enter_at(e_.tables_[context_.exit_info].end);
     const auto* native = limits_.executes_nondeterministic
                              ? e_.translator_.one_nondeterministic(pacer_.level(), pc)
                              : nullptr;
@@ -356,6 +368,24 @@ void Emulator::Run::on_single_step() {
         native = e_.translator_.one_nondeterministic(pacer_.level(), pc);
     }
     enter_entry(native, pc);
+}
+
+// Executes RDTSC or RDTSCP (Intel SDM vol. 2B) by the guest's time. False if the instruction is
+// another one, or the guest has no time of its own.
+bool Emulator::Run::shows_time(GuestAddress pc) {
+    if (!e_.time_ || !limits_.executes_nondeterministic) return false;
+    const auto instruction = e_.translator_.decode_at(pc);
+    const auto mnemonic = instruction ? instruction->mnemonic() : ZYDIS_MNEMONIC_INVALID;
+    if (mnemonic != ZYDIS_MNEMONIC_RDTSC && mnemonic != ZYDIS_MNEMONIC_RDTSCP) return false;
+    keep_time();
+    const auto set = [&](Gpr to, std::uint64_t value) {
+        context_.gpr[static_cast<std::size_t>(to)] = value & 0xffffffff;
+    };
+    const auto ticks = e_.time_->ticks();
+    set(Gpr::rax, ticks);
+    set(Gpr::rdx, ticks >> 32);
+    if (mnemonic == ZYDIS_MNEMONIC_RDTSCP) set(Gpr::rcx, 0);
+    return true;
 }
 
 // The current thread makes a request by the instruction at `pc`.

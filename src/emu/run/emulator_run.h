@@ -47,6 +47,8 @@ class Emulator::Run {
     std::size_t words_of_turn() const;
     void count_turn(std::span<const std::uint64_t> words);
     std::uint64_t elapsed_ns();
+    void keep_time();
+    bool shows_time(GuestAddress pc);
 
     void on_exit();
     void on_direct_branch();
@@ -88,6 +90,7 @@ class Emulator::Run {
     std::uint64_t* start_ = nullptr;  // where the words begin that are not submitted yet
     GuestAddress pc_;                 // where the guest is when it is not in translated code
     std::uint64_t elapsed_ns_ = 0;
+    std::uint64_t counted_ = 0;  // the guest's instructions, if counted, up to the last submission
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     // Where the current thread began, if it has executed nothing since it was given its registers.
     std::optional<GuestAddress> began_at_;

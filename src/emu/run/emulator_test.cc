@@ -54,6 +54,19 @@ void check_same(std::uint64_t (*function)(Arguments...), Arguments... arguments)
 
 }  // namespace
 
+TEST_CASE("a guest's time is what it has executed, at each level and in buffers of each size") {
+    const auto* function = reinterpret_cast<const void*>(test_fibonacci);
+    for (const auto level : {TraceLevel::blocks, TraceLevel::values, TraceLevel::references})
+        for (const std::size_t words : {512u, 1u << 20}) {
+            TestGuest guest(words);
+            guest.trace_at(level);
+            GuestTime time{.is_virtual = 1, .instructions = 1000};
+            guest.keep_time(time);
+            REQUIRE(TestGuest::returned(guest.call(function, 18)));
+            CHECK(time.instructions == 1000 + guest.traced_instructions());
+        }
+}
+
 TEST_CASE("registers that live elsewhere behave in every role") {
     check_same(test_displaced_registers, std::uint64_t{1});
     check_same(test_displaced_registers, std::uint64_t{1000});

@@ -222,6 +222,16 @@ std::uint64_t TracePacer::estimate(std::span<const std::uint64_t> words) const {
         words, [](const BlockInfo& row, const std::uint64_t*) { return row.instructions; });
 }
 
+std::uint64_t TracePacer::count(std::span<const std::uint64_t> words) const {
+    std::uint64_t sum = 0;
+    for (auto at = words.size(); at != 0;) {
+        const BlockInfo& record = row(words[at - 1]);
+        at -= std::min<std::size_t>(at, 1u + record.value_words);
+        sum += record.instructions;
+    }
+    return sum;
+}
+
 // It is not known yet where control goes from the last record; its target is assumed.
 std::uint64_t TracePacer::estimate_events(std::span<const std::uint64_t> words) const {
     return estimated_sum(words, [&](const BlockInfo& from, const std::uint64_t* next) {

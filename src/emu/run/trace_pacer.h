@@ -87,6 +87,8 @@ class TracePacer {
     // About how many instructions the trace stands for, which is of the current level. The same for
     // the same words.
     std::uint64_t estimate(std::span<const std::uint64_t> words) const;
+    // How many instructions it stands for. Takes time linear in the number of records.
+    std::uint64_t count(std::span<const std::uint64_t> words) const;
     bool finished() const;
 
   private:

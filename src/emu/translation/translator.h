@@ -85,6 +85,8 @@ class Translator {
         return (probes_ && probes_->is_probed(block_start)) ||
                (regions_ && regions_->is_watched(block_start));
     }
+    // The instruction in the guest's memory; nothing if there is none that could be executed.
+    std::optional<Instruction> decode_at(GuestAddress address);
     // From now on code exits with ExitReason::awaited before the instruction at state->cpu.rip,
     // anywhere in a block, if the `telling` registers have the state's sum; null: nowhere. Blocks
     // are cut as without it.
@@ -260,7 +262,6 @@ class Translator {
     void emit_awaited(CodeBuffer& out);
     bool is_awaited(GuestAddress address) const { return awaited_ && awaited_->cpu.rip == address; }
     void retire_around(GuestAddress address);
-    std::optional<Instruction> decode_at(GuestAddress address);
     std::span<const std::byte> copy_code(GuestAddress from, std::span<std::byte> to) const;
     bool is_nondeterministic(const Instruction& instruction) const;
     bool flags_live_at_start() const;

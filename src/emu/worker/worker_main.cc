@@ -133,6 +133,7 @@ class Worker {
     WorkerConversation conversation_;
     std::unique_ptr<ProbeWatch> probes_, load_probes_;
     RegionWatch regions_;
+    GuestTime time_;
     std::unique_ptr<Emulator> emulator_;
     DroppedTrace dropped_;
     PageRecording recording_;              // for the last sample with a recording
@@ -329,6 +330,7 @@ SyscallHandler* Worker::handler_of(const StartMessage& start, std::span<const st
          .on_new_layout = [this] { emulator_->on_new_layout(); },
          .rseq = rseq_in_mailbox(start),
          .earlier_processor_ns = start.earlier_processor_ns,
+         .time = &time_,
          .shares_memory = start.shares_memory != 0});
     return forwarded_.get();
 }
@@ -346,6 +348,8 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     const auto payload = std::span(message.bytes).subspan(sizeof *start);
     DoneMessage done = {};
     emulator_->watch_accesses(nullptr);
+    time_ = start->time;
+    emulator_->keep_time(time_.is_virtual != 0 ? &time_ : nullptr);
     if (start->forget_code) emulator_->forget_code();
     auto refused = begin(*start, message);
     for (auto& file : files_) share(file);
@@ -380,6 +384,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     const auto now = counters();
     done.counters = now - std::exchange(reported_, now);
     done.exhausted = emulator_->exhausted();
+    done.time = time_;
     const auto report = handler ? syscalls_.report(*handler) : std::vector<std::byte>{};
     const bool sent = socket_.send(MessageKind::done, done, report).has_value();
     // Nobody waits for the rest of this function; its time is in the next sample's counters.

@@ -12,6 +12,7 @@
 #include "base/memory_reader.h"
 #include "base/result.h"
 #include "emu/guest/guest_memory.h"
+#include "emu/guest/guest_time.h"
 #include "emu/guest/syscall_handler.h"
 #include "emu/worker/outside_channel.h"
 
@@ -29,6 +30,8 @@ struct ProcessLinks {
     std::vector<GuestAddress> rseq = {};
     // The processor time that the guest's emulation has taken before this run.
     std::uint64_t earlier_processor_ns = 0;
+    // The guest's time, which emulation keeps. Calls add what they wait.
+    GuestTime* time = nullptr;
     // Whether the process shares its memory with its parent, as after vfork.
     bool shares_memory = false;
 };

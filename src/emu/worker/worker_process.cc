@@ -253,6 +253,7 @@ Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& messa
         .cpu = done->cpu,
         .thread = done->thread,
         .counters = done->counters,
+        .time = done->time,
         .syscall_report = {message.bytes.begin() + sizeof *done, message.bytes.end()},
         .worker_exhausted = done->exhausted != 0};
     if (done->threads > GuestThreads::max_threads) return nonsense();
@@ -365,6 +366,7 @@ Result<void> WorkerProcess::begin_exact(const ExactRequest& request) {
                              .calls = request.calls,
                              .earlier_processor_ns = request.earlier_processor_ns,
                              .shares_memory = request.shares_memory,
+                             .time = request.time,
                              .flipped = request.flipped,
                              .stands_still_until_ns = 0,
                              .forget_code = false,

@@ -64,6 +64,7 @@ struct ExactRequest {
     RunCalls calls = RunCalls::end_run;
     std::uint64_t earlier_processor_ns = 0;  // this and the next one: see ProcessLinks
     bool shares_memory = false;
+    GuestTime time = {};
     GuestAddress flipped = {};
     std::uint64_t stack_limit_bytes = usual_stack_limit_bytes;
 };
@@ -127,6 +128,7 @@ struct SampleOutcome {
     GuestThreads::Index thread = 0;
     std::vector<StartThread> threads = {};
     WorkerCounters counters = {};
+    GuestTime time = {};
     std::vector<std::byte> syscall_report;
     bool worker_exhausted = false;
 };

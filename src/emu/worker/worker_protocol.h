@@ -93,6 +93,7 @@ struct StartMessage {
     RunKind kind;
     RunCalls calls = RunCalls::end_run;
     std::uint64_t earlier_processor_ns = 0, shares_memory = 0;  // see ProcessLinks
+    GuestTime time;                                             // of exact runs, at their begin
     // For tests: if not 0, the run sees the lowest bit of this byte of its snapshot inverted.
     GuestAddress flipped;
     // The snapshot stands still until then, by CLOCK_MONOTONIC; 0: as long as necessary. A run that
@@ -334,6 +335,7 @@ struct DoneMessage {
     std::uint32_t threads;
     WorkerCounters counters;  // for this sample alone
     std::uint32_t exhausted;  // not 0: the worker should be replaced
+    GuestTime time;           // of an exact run, at its end
 };
 
 // One end of the socket.

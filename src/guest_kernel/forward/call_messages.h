@@ -6,6 +6,7 @@
 
 #include "base/cpu_state.h"
 #include "base/guest_address.h"
+#include "emu/guest/guest_time.h"
 
 namespace shadowprof {
 
@@ -25,6 +26,7 @@ struct CallRequest {
     std::uint64_t is_current = 0;
     std::uint64_t may_wait = 0;  // not 0: the call may be under way while others go on
     std::int64_t until_ns = 0;   // by CLOCK_MONOTONIC
+    GuestTime time;              // now
 };
 
 struct CallAnswer {

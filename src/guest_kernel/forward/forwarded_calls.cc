@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "guest_kernel/forward/wait_times.h"
 #include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
@@ -25,6 +26,8 @@ constexpr std::int64_t ns_per_s = 1'000'000'000, ns_per_us = 1'000;
 // How often the supervisor is asked for calls that have ended while other threads go on.
 constexpr std::int64_t asking_period_ns = 200'000;
 constexpr std::int64_t no_deadline_ns = std::numeric_limits<std::int64_t>::max();
+// Far from an overflow of nanoseconds.
+constexpr std::int64_t longest_s = 4'000'000'000;
 constexpr std::int64_t ns_per_clock_tick = ns_per_s / 100;  // USER_HZ
 
 // Calls by which another process comes to see the guest's memory.
@@ -65,6 +68,9 @@ MemoryRange named_range(const CallArguments& a) {
 timespec timespec_of(std::int64_t ns) {
     return {ns / ns_per_s, ns % ns_per_s};
 }
+timeval timeval_of(std::int64_t ns) {
+    return {ns / ns_per_s, ns % ns_per_s / ns_per_us};
+}
 
 bool is_processor_clock(std::uint64_t id) {
     return id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_THREAD_CPUTIME_ID;
@@ -73,11 +79,87 @@ bool is_processor_clock(std::uint64_t id) {
 }  // namespace
 
 ForwardedCalls::ForwardedCalls(const ProcessLinks& links)
-    : links_(links), began_ns_(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)) {}
+    : links_(links),
+      began_ns_(read_clock_ns(CLOCK_PROCESS_CPUTIME_ID)),
+      futexes_([this](clockid_t clock) { return *clock_ns(clock); }) {}
 
 std::int64_t ForwardedCalls::processor_ns() const {
+    if (has_own_time()) return links_.time->processor_ns();
     return static_cast<std::int64_t>(links_.earlier_processor_ns) +
            read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began_ns_;
+}
+
+// Nothing if there is no such clock.
+std::optional<std::int64_t> ForwardedCalls::clock_ns(clockid_t clock) const {
+    const std::optional own = has_own_time() ? links_.time->clock_ns(clock) : std::nullopt;
+    if (own) return own;
+    if (is_processor_clock(static_cast<std::uint64_t>(clock))) return processor_ns();
+    timespec now = {};
+    if (clock_gettime(clock, &now) != 0) return std::nullopt;
+    return now.tv_sec * ns_per_s + now.tv_nsec;
+}
+
+// Makes a call that asks for the time, or waits for one. Returns its result; nothing if the process
+// must make the call.
+std::optional<std::int64_t> ForwardedCalls::answer_by_own_time(const Call& call,
+                                                               GuestSpace& space) {
+    if (!has_own_time()) return std::nullopt;
+    const auto& a = call.arguments;
+    const auto store = [&](GuestAddress at, const auto& value) -> std::int64_t {
+        return at.value == 0 || guest_store(space, at, value) ? 0 : -EFAULT;
+    };
+    switch (call.number) {
+        case SYS_clock_gettime: {
+            const auto now_ns = links_.time->clock_ns(static_cast<clockid_t>(a[0]));
+            if (!now_ns) return std::nullopt;
+            return guest_store(space, {a[1]}, timespec_of(*now_ns)) ? 0 : -EFAULT;
+        }
+        case SYS_gettimeofday: {
+            if (a[1] != 0) return std::nullopt;
+            return store({a[0]}, timeval_of(*clock_ns(CLOCK_REALTIME)));
+        }
+        case SYS_time: {
+            const auto seconds = *clock_ns(CLOCK_REALTIME) / ns_per_s;
+            const auto stored = store({a[0]}, seconds);
+            return stored != 0 ? stored : seconds;
+        }
+        case SYS_clock_nanosleep: {
+            // The kernel's clock would be another one.
+            const auto now_ns = links_.time->clock_ns(static_cast<clockid_t>(a[0]));
+            const auto until = read_value<timespec>(space, {a[2]});
+            if ((a[1] & TIMER_ABSTIME) == 0 || !now_ns || !until || until->tv_sec < 0 ||
+                until->tv_nsec < 0 || until->tv_nsec >= ns_per_s)
+                return std::nullopt;
+            const auto until_ns =
+                std::min<std::int64_t>(until->tv_sec, longest_s) * ns_per_s + until->tv_nsec;
+            pass_time_until(monotonic_ns() + std::max<std::int64_t>(0, until_ns - *now_ns));
+            return 0;
+        }
+        default:
+            return std::nullopt;
+    }
+}
+
+void ForwardedCalls::pass_time_until(std::int64_t until_ns) {
+    const auto now_ns = monotonic_ns();
+    if (has_own_time() && until_ns > now_ns)
+        links_.time->waited_ns += static_cast<std::uint64_t>(until_ns - now_ns);
+}
+
+// The kernel waits by the host's clock, and may overwrite how long.
+void ForwardedCalls::note_wait(GuestThreads::Index thread, const Call& call) {
+    if (!has_own_time()) return;
+    longest_waits_ns_.erase(thread);
+    if (const auto wait_ns = longest_wait_ns(call.number, call.arguments, links_.memory))
+        longest_waits_ns_[thread] = *wait_ns;
+}
+
+// A call that has waited as long as it said has let that time pass.
+void ForwardedCalls::end_wait(GuestThreads::Index thread, const Call& call, std::uint64_t result) {
+    const auto wait = longest_waits_ns_.find(thread);
+    if (wait == longest_waits_ns_.end()) return;
+    if (result == timed_out(call.number)) pass_time_until(monotonic_ns() + wait->second);
+    longest_waits_ns_.erase(wait);
 }
 
 bool ForwardedCalls::wants_trace(const CpuState& cpu) const {
@@ -94,7 +176,8 @@ ForwardedCalls::Call ForwardedCalls::call_of(const CpuState& cpu) {
 }
 
 // Nothing if the supervisor is gone.
-std::optional<ForwardedCalls::Answer> ForwardedCalls::ask(const CallRequest& request) {
+std::optional<ForwardedCalls::Answer> ForwardedCalls::ask(CallRequest request) {
+    if (links_.time) request.time = *links_.time;
     const auto bytes = links_.outside.call(std::as_bytes(std::span(&request, 1)));
     if (!bytes || bytes->size() < sizeof(CallAnswer)) return std::nullopt;
     Answer answer;
@@ -115,7 +198,12 @@ std::optional<SampleEnd> ForwardedCalls::on_syscall(GuestThreads& threads, Guest
     auto& cpu = threads.cpu();
     const auto call = call_of(cpu);
     const bool has_others = threads.size() > 1;
-    if (has_others) {
+    if (const auto result = answer_by_own_time(call, space)) {
+        cpu[Gpr::rax] = static_cast<std::uint64_t>(*result);
+        return std::nullopt;
+    }
+    // The kernel would take times by the guest's clock for times by its own.
+    if (has_others || has_own_time()) {
         if (const auto result = futexes_.call(call.number, call.arguments, threads, space)) {
             if (threads.state(threads.current()) == GuestThreads::State::runs)
                 cpu[Gpr::rax] = static_cast<std::uint64_t>(*result);
@@ -128,6 +216,7 @@ std::optional<SampleEnd> ForwardedCalls::on_syscall(GuestThreads& threads, Guest
     if (!bring(call, cpu, request)) return SampleEnd::replica_lost;
     // Others may write meanwhile: what such a call changes could not be told from that.
     request.may_wait = has_others && request.is_current == 0;
+    note_wait(thread, call);
     const auto answer = ask(request);
     if (!answer || answer->thread != thread) return SampleEnd::stopped;
     const auto end = follow(*answer, request.is_current != 0, threads, space);
@@ -172,13 +261,17 @@ std::optional<SampleEnd> ForwardedCalls::finish(const Answer& answer, bool was_c
     const auto thread = static_cast<GuestThreads::Index>(answer.thread);
     auto& cpu = threads.cpu(thread);
     take_from_kernel(thread);
+    const auto call_number = call_of(cpu).number;
+    end_wait(thread, call_of(cpu), answer.rax);
     const auto end = take(call_of(cpu), answer, was_current);
     links_.memory.take(answer.ranges, links_.process);
     if (answer.kind == CallAnswer::Kind::left) return SampleEnd::stopped;
     cpu.fs_base = answer.fs_base;
     cpu.gs_base = answer.gs_base;
     cpu[Gpr::rax] = answer.rax;
-    threads.wake(thread, static_cast<std::int64_t>(answer.rax));
+    if (has_own_time() && call_number == SYS_times && !has_failed(answer.rax))
+        cpu[Gpr::rax] = static_cast<std::uint64_t>(monotonic_ns() / ns_per_clock_tick);
+    threads.wake(thread, static_cast<std::int64_t>(cpu[Gpr::rax]));
     if (answer.kind == CallAnswer::Kind::born &&
         (!answer.born || threads.add(*answer.born, true) != answer.new_thread))
         return SampleEnd::stopped;
@@ -265,15 +358,22 @@ std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, Gues
         const auto deadline_ns = futexes_.first_deadline_ns();
         const bool looks = deadline_ns || threads.has_calls();
         const auto now_ns = looks ? read_clock_ns(CLOCK_MONOTONIC) : 0;
-        if (deadline_ns) futexes_.wake_late(now_ns, threads);
+        if (deadline_ns) futexes_.wake_late(monotonic_ns(), threads);
         const bool idle = !threads.runs_any();
+        if (idle && deadline_ns && has_own_time() && !threads.has_calls()) {
+            pass_time_until(*deadline_ns);
+            continue;
+        }
         const bool asks = idle || (threads.has_calls() && now_ns - asked_ns_ > asking_period_ns);
         threads.await_time(futexes_.first_deadline_ns().has_value());
         if (!asks) return std::nullopt;
         using enum CallRequest::Kind;
-        const auto answer =
-            ask({.kind = idle ? awaited : ended, .until_ns = deadline_ns.value_or(no_deadline_ns)});
+        const auto until_ns =
+            deadline_ns ? now_ns + (*deadline_ns - monotonic_ns()) : no_deadline_ns;
+        const auto answer = ask({.kind = idle ? awaited : ended, .until_ns = until_ns});
         if (!answer) return SampleEnd::stopped;
+        if (idle && deadline_ns && answer->kind == CallAnswer::Kind::none)
+            pass_time_until(*deadline_ns);
         if (const auto end = follow(*answer, false, threads, space)) return end;
         if (answer->kind == CallAnswer::Kind::none && !idle) asked_ns_ = now_ns;
     }
@@ -361,14 +461,20 @@ void ForwardedCalls::add_processor_time(const Call& call, std::uint64_t result) 
         return;
     }
     if (call.number == SYS_getrusage && (a[0] == RUSAGE_SELF || a[0] == RUSAGE_THREAD)) {
-        const auto user = read_value<timeval>(memory, {a[1]});
-        if (!user) return;
-        const auto ns = user->tv_sec * ns_per_s + user->tv_usec * ns_per_us + processor_ns();
-        guest_store(memory, {a[1]}, timeval{ns / ns_per_s, ns % ns_per_s / ns_per_us});
+        // The user's time, and the system's.
+        auto times = read_value<std::array<timeval, 2>>(memory, {a[1]});
+        if (!times) return;
+        if (has_own_time()) times->fill({});
+        auto& user = times->front();
+        user = timeval_of(user.tv_sec * ns_per_s + user.tv_usec * ns_per_us + processor_ns());
+        guest_store(memory, {a[1]}, *times);
     }
     if (call.number == SYS_times && a[0] != 0) {
-        const auto user = read_value<clock_t>(memory, {a[0]});
-        if (user) guest_store(memory, {a[0]}, *user + processor_ns() / ns_per_clock_tick);
+        auto times = read_value<std::array<clock_t, 2>>(memory, {a[0]});
+        if (!times) return;
+        if (has_own_time()) times->fill(0);
+        times->front() += processor_ns() / ns_per_clock_tick;
+        guest_store(memory, {a[0]}, *times);
     }
 }
 
@@ -383,23 +489,19 @@ std::optional<SampleEnd> ForwardedCalls::on_vdso(VdsoFunction function, GuestThr
     bool stored = true;
     switch (function) {
         case VdsoFunction::clock_gettime: {
-            const auto clock = static_cast<clockid_t>(cpu[Gpr::rdi]);
-            timespec now = {};
-            if (clock_gettime(clock, &now) != 0)
-                result = static_cast<std::uint64_t>(-EINVAL);
-            else if (is_processor_clock(static_cast<std::uint64_t>(clock)))
-                stored = store(second, timespec_of(processor_ns()));
+            const auto now_ns = clock_ns(static_cast<clockid_t>(cpu[Gpr::rdi]));
+            if (now_ns)
+                stored = store(second, timespec_of(*now_ns));
             else
-                stored = store(second, now);
+                result = static_cast<std::uint64_t>(-EINVAL);
             break;
         }
         case VdsoFunction::gettimeofday: {
-            const auto now = read_clock_ns(CLOCK_REALTIME);
-            stored = store(first, timeval{now / ns_per_s, now % ns_per_s / ns_per_us});
+            stored = store(first, timeval_of(*clock_ns(CLOCK_REALTIME)));
             break;
         }
         case VdsoFunction::time:
-            result = static_cast<std::uint64_t>(read_clock_ns(CLOCK_REALTIME_COARSE) / ns_per_s);
+            result = static_cast<std::uint64_t>(*clock_ns(CLOCK_REALTIME_COARSE) / ns_per_s);
             stored = store(first, result);
             break;
         case VdsoFunction::clock_getres: {

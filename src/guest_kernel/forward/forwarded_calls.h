@@ -32,8 +32,8 @@ class ForwardedCalls final : public SyscallHandler {
     // Takes the results of calls under way that have ended.
     std::optional<SampleEnd> before_turn(GuestThreads& threads, GuestSpace& space) override;
     void on_moved(GuestThreads::Index thread, GuestThreads::State state) override;
-    // Answers by the worker's own clocks, which are the process's. Its processor time is that of
-    // the emulation.
+    // Answers by the guest's time (ProcessLinks::time), or else by the worker's own clocks, which
+    // are the process's. Its processor time is that of the emulation.
     std::optional<SampleEnd> on_vdso(VdsoFunction function, GuestThreads& threads,
                                      GuestSpace& space, std::uint64_t elapsed_ns) override;
     std::optional<RegionEvent> on_client_request(CpuState& cpu, GuestSpace& space) override {
@@ -52,7 +52,7 @@ class ForwardedCalls final : public SyscallHandler {
     };
 
     static Call call_of(const CpuState& cpu);
-    std::optional<Answer> ask(const CallRequest& request);
+    std::optional<Answer> ask(CallRequest request);
     bool bring(const Call& call, const CpuState& cpu, CallRequest& request);
     bool others_see_end() const;
     bool bring_known(const Call& call, const CpuState& cpu);
@@ -70,12 +70,21 @@ class ForwardedCalls final : public SyscallHandler {
     std::optional<SampleEnd> take_layout(const CallAnswer& answer);
     void add_processor_time(const Call& call, std::uint64_t result);
     std::int64_t processor_ns() const;
+    bool has_own_time() const { return links_.time != nullptr && links_.time->is_virtual != 0; }
+    std::optional<std::int64_t> clock_ns(clockid_t clock) const;
+    std::int64_t monotonic_ns() const { return *clock_ns(CLOCK_MONOTONIC); }
+    std::optional<std::int64_t> answer_by_own_time(const Call& call, GuestSpace& space);
+    void pass_time_until(std::int64_t monotonic_ns);
+    void note_wait(GuestThreads::Index thread, const Call& call);
+    void end_wait(GuestThreads::Index thread, const Call& call, std::uint64_t result);
 
     ProcessLinks links_;
     std::int64_t began_ns_;  // the worker's processor time
     GuestFutexes futexes_;
     // By thread: the memory that its call may write while it is under way.
     std::map<GuestThreads::Index, std::vector<MemoryRange>> under_way_;
+    // By thread: how long its call waits at most. Of guests with a time of their own.
+    std::map<GuestThreads::Index, std::int64_t> longest_waits_ns_;
     bool begins_ = true;
     std::int64_t asked_ns_ = 0;  // when it was last asked for calls that have ended
 };

@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <limits>
 
-#include "base/clock.h"
-
 namespace shadowprof {
 namespace {
 
@@ -35,12 +33,6 @@ bool has_second_word(std::uint32_t command) {
 // How many threads are woken at most by a call that wakes one in any case.
 std::uint64_t at_least_one(std::uint64_t argument) {
     return static_cast<std::uint64_t>(std::max(1, static_cast<std::int32_t>(argument)));
-}
-
-// How far the clock that a time-out is by is behind CLOCK_MONOTONIC.
-std::int64_t monotonic_ahead_ns(bool by_real_time) {
-    if (!by_real_time) return 0;
-    return read_clock_ns(CLOCK_MONOTONIC) - read_clock_ns(CLOCK_REALTIME);
 }
 
 // The time at `address` in ns, or -errno.
@@ -110,6 +102,11 @@ struct WordOperation {
 
 }  // namespace
 
+// How far the clock that a time-out is by is behind CLOCK_MONOTONIC.
+std::int64_t GuestFutexes::monotonic_ahead_ns(bool of_real_time) const {
+    return of_real_time ? read_clock_(CLOCK_MONOTONIC) - read_clock_(CLOCK_REALTIME) : 0;
+}
+
 std::optional<std::int64_t> GuestFutexes::call(std::uint32_t number, const CallArguments& a,
                                                GuestThreads& threads, GuestSpace& space) {
     if (number == SYS_futex) return call_futex(a, threads, space);
@@ -162,7 +159,7 @@ std::int64_t GuestFutexes::wait(const CallArguments& a, GuestThreads& threads, G
         if (ns < 0) return ns;
         const bool by_real_time = (operation_of(a) & FUTEX_CLOCK_REALTIME) != 0;
         waiter.deadline_ns =
-            with_bits ? ns + monotonic_ahead_ns(by_real_time) : ns + read_clock_ns(CLOCK_MONOTONIC);
+            with_bits ? ns + monotonic_ahead_ns(by_real_time) : ns + read_clock_(CLOCK_MONOTONIC);
     }
     return begin_wait(waiter, a[2], threads, space);
 }

@@ -2,7 +2,10 @@
 // get_robust_list(2). The guest's threads meet here in an order that depends on them alone.
 #pragma once
 
+#include <time.h>
+
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -16,6 +19,10 @@ namespace shadowprof {
 
 class GuestFutexes {
   public:
+    // Reads CLOCK_MONOTONIC or CLOCK_REALTIME, in ns.
+    using ReadClock = std::function<std::int64_t(clockid_t)>;
+    explicit GuestFutexes(ReadClock read_clock) : read_clock_(std::move(read_clock)) {}
+
     // Makes the current thread's call of futex(2), futex_wait or futex_wake, which may let it wait.
     // Returns the result; nothing if it is another call, or if the kernel must make it: on memory
     // shared with others, and for locks with priority inheritance.
@@ -50,6 +57,9 @@ class GuestFutexes {
     void leave_robust_futex(GuestAddress entry, std::uint64_t offset, std::int64_t tid,
                             GuestThreads& threads, GuestSpace& space);
 
+    std::int64_t monotonic_ahead_ns(bool of_real_time) const;
+
+    ReadClock read_clock_;
     FutexQueue waiters_;
 };
 

@@ -23,7 +23,7 @@ struct Guest {
     TestProcess process;
     GuestMemory memory;
     GuestThreads threads;
-    GuestFutexes futexes;
+    GuestFutexes futexes{read_clock_ns};
 
     explicit Guest(std::size_t count) {
         const MemoryMap map({TestProcess::mapping(0, TestProcess::pages)});

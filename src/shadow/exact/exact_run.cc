@@ -84,12 +84,19 @@ void ExactRun::run(Target& target, const ProgressListener& on_progress, int end_
     results_.begin(begin_, !options_.count_in.empty());
     results_.log().begin(0, target.pid(), std::nullopt, options_.command, begin_);
     followed_[0] = {};
-    if (auto worker = take_worker(0, target.pid())) begin(0, {}, std::move(*worker));
+    if (auto worker = take_worker(0, target.pid()))
+        begin(0, {.time = {.is_virtual = options_.has_virtual_clock}}, std::move(*worker));
     follow_all();
     // A target that cannot be detached goes on when shadowprof ends.
     is_readable(end_request) ? (void)target.detach() : run_to_end(hub_, target);
     results_.log().end(0, target.end(), Clock::now());
     end_ = Clock::now();
+}
+
+// On the hardware a program sees the host's clocks.
+double ExactRun::checked_share() const {
+    if (options_.has_virtual_clock) return 0;
+    return options_.check_percent.value_or(default_check_percent) / 100;
 }
 
 ForwardedOptions ExactRun::options_of(Number number, const Birth& birth) {
@@ -98,7 +105,8 @@ ForwardedOptions ExactRun::options_of(Number number, const Birth& birth) {
             .seed = number == 0 ? seed_ : mix64(seed_ ^ number),
             // The same order in each run, unless another is asked for.
             .turns_seed = options_.seed.value_or(0),
-            .checked_share = options_.check_percent.value_or(default_check_percent) / 100,
+            .time = birth.time,
+            .checked_share = checked_share(),
             .shares_memory = birth.shares_memory,
             .cleared_at_end = birth.cleared_at_end,
             .is_alone = [this] { return followed_.size() == 1; },
@@ -188,7 +196,8 @@ void ExactRun::adopt_children(Number parent) {
         followed_[number].born = Target::take_born(hub_, child.pid, shares);
         auto worker = worker_for_child(number, child.pid, shares && !child.by_vfork);
         if (worker) {
-            begin(number, {shares, child.cleared_at_end}, std::move(*worker));
+            begin(number, {shares, child.cleared_at_end, process.run()->time()},
+                  std::move(*worker));
             continue;
         }
         results_.add_unfollowed(number, child.pid, worker.error().message);

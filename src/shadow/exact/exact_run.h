@@ -45,6 +45,7 @@ class ExactRun {
     struct Birth {
         bool shares_memory = false;
         GuestAddress cleared_at_end = {};
+        GuestTime time = {};
     };
     // In order of birth; 0 is the target of run().
     using Number = std::uint64_t;
@@ -53,6 +54,7 @@ class ExactRun {
              ProcessProfiles& profiles, const ProbeRequest* probes);
     Result<std::unique_ptr<ExactWorker>> take_worker(Number number, pid_t pid);
     void keep(std::unique_ptr<ExactWorker> worker);
+    double checked_share() const;
     ForwardedOptions options_of(Number number, const Birth& birth);
     void follow_all();
     void await(std::chrono::nanoseconds longest);

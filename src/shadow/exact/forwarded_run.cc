@@ -50,6 +50,7 @@ ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer&
       process_(stop.target(), stop.threads().front(), options.cleared_at_end, breakpoints_,
                processor_, stats),
       shares_memory_(options.shares_memory),
+      time_(options.time),
       check_due_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                     (1 - options.checked_share) * time_before_checks)) {}
 
@@ -157,6 +158,7 @@ Result<bool> ForwardedRun::take(const SampleOutcome& outcome) {
     is_emulating_ = false;
     for (const auto& [name, counter] : worker_counters)
         counters_.*counter += outcome.counters.*counter;
+    time_ = outcome.time;
     auto checked = std::exchange(checked_, std::nullopt);
     if (!checked) take_states(outcome);
     TRY_ASSIGN(const bool goes_on, checked ? end_checked(*checked, outcome) : end_stretch(outcome));
@@ -270,6 +272,7 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
                          .calls = calls,
                          .earlier_processor_ns = counters_.cpu_ns,
                          .shares_memory = shares_memory_,
+                         .time = time_,
                          .stack_limit_bytes = stack_limit_bytes(process_.live_tid())};
     if (anew_) {
         request.changed = {};
@@ -352,6 +355,7 @@ Result<void> ForwardedRun::answer(const WorkerProcess::Question& question) {
     CallRequest request;
     if (question.size() != sizeof request) return unasked_question();
     std::memcpy(&request, question.data(), sizeof request);
+    time_ = request.time;
     return pass_on(request, process_.answer(request, !options_.is_alone || options_.is_alone()));
 }
 

@@ -42,6 +42,7 @@ struct ForwardedOptions {
     std::uint64_t seed = 0;              // for the distances between bursts and checks
     std::uint64_t turns_seed = 0;        // for the lengths of threads' turns
     WorkerProbes* probes = nullptr;      // those of the worker; null: there are none
+    GuestTime time = {};                 // of the process at its begin
     double checked_share = 0;            // of the time, to be spent on proofs (interval_check.h)
     // Whether the process shares its memory with its parent, which waits, as after vfork.
     bool shares_memory = false;
@@ -80,6 +81,8 @@ class ForwardedRun {
     std::uint64_t executed_programs() const { return executed_; }
     // The sums over all stretches.
     const WorkerCounters& counters() const { return counters_; }
+    // The process's time, at its last call or the end of the last stretch.
+    const GuestTime& time() const { return time_; }
     // The names of threads, by id, as they were last.
     const std::map<pid_t, std::string>& thread_names() const { return process_.names(); }
 
@@ -166,6 +169,7 @@ class ForwardedRun {
     bool is_gone_ = false;        // the process has ended
     bool leaves_checks_ = false;  // the next stretch is not checked
     bool shares_memory_;
+    GuestTime time_;
     Clock::time_point check_due_;     // when the next interval is checked
     std::optional<Checked> checked_;  // if this stretch is such an interval
     // The process is stopped as a whole. When it continues, the worker gets the answer, or the next

@@ -86,6 +86,8 @@ struct RunOptions {
     // Share of the time that exact mode may spend on running intervals on the hardware as well.
     // Nothing: the default.
     std::optional<double> check_percent;
+    // Exact mode: whether clocks follow the instructions that the program executes.
+    bool has_virtual_clock = false;
     std::uint64_t max_profile_bytes = default_max_profile_bytes;  // see profile_size.h
     // Exact mode: whether the program counts before it asks to start, and the functions, as globs,
     // within which alone it counts; empty: anywhere.

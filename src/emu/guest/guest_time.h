@@ -1,0 +1,51 @@
+// The time of a guest whose clocks follow its instructions, so that they show the same in each run.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace shadowprof {
+
+struct GuestTime {
+    static constexpr std::uint64_t instructions_per_ns = 3;
+    // What clocks show when the first program begins: 2026-01-01 00:00 UTC, and a thousand seconds.
+    static constexpr std::int64_t first_real_time_ns = 1'767'225'600'000'000'000;
+    static constexpr std::int64_t first_uptime_ns = 1'000'000'000'000;
+
+    std::uint64_t is_virtual = 0;    // 0: the guest has the host's clocks, and the rest is 0
+    std::uint64_t instructions = 0;  // executed by the program and those that it descends from
+    std::uint64_t waited_ns = 0;     // in calls, as long as they said
+
+    std::int64_t processor_ns() const {
+        return static_cast<std::int64_t>(instructions / instructions_per_ns);
+    }
+    std::int64_t passed_ns() const { return processor_ns() + static_cast<std::int64_t>(waited_ns); }
+    std::int64_t uptime_ns() const { return first_uptime_ns + passed_ns(); }
+    // What RDTSC returns: ticks of a nanosecond.
+    std::uint64_t ticks() const { return static_cast<std::uint64_t>(uptime_ns()); }
+    // What the clock shows (clock_gettime(2)); nothing if it is none of the usual ones.
+    std::optional<std::int64_t> clock_ns(clockid_t clock) const {
+        switch (clock) {
+            case CLOCK_REALTIME:
+            case CLOCK_REALTIME_COARSE:
+            case CLOCK_REALTIME_ALARM:
+            case CLOCK_TAI:
+                return first_real_time_ns + passed_ns();
+            case CLOCK_MONOTONIC:
+            case CLOCK_MONOTONIC_RAW:
+            case CLOCK_MONOTONIC_COARSE:
+            case CLOCK_BOOTTIME:
+            case CLOCK_BOOTTIME_ALARM:
+                return uptime_ns();
+            case CLOCK_PROCESS_CPUTIME_ID:
+            case CLOCK_THREAD_CPUTIME_ID:
+                return processor_ns();
+            default:
+                return std::nullopt;
+        }
+    }
+};
+
+}  // namespace shadowprof
