@@ -108,6 +108,7 @@ void SampleCollector::begin(const SampleStart& start) {
     if (branches_) branches_->begin_sample();
     if (call_costs_) call_costs_->begin_sample();
     if (stacks_) stacks_->begin_sample();
+    unlooked_ += instructions_ - std::exchange(looked_at_, 0);
     instructions_ = noted_instructions_ = 0;
     expected_instructions_ = start.expected_instructions;
     time_ns_ = time_left_ns_ = start.time_ns;
@@ -533,10 +534,11 @@ void SampleCollector::clear_graph(std::span<PathGraph::NodeId> nodes) {
 
 void SampleCollector::note_new_record() {
     if (!may_leave_stacks_ || stacks_ || ++new_records_ < leaving_stacks_.records) return;
-    const auto enough = new_records_ * leaving_stacks_.instructions_per_record;
+    const auto executed = unlooked_ + instructions_ - looked_at_;
     leaves_stacks_ = graph_.stacks().size() >= leaving_stacks_.contexts &&
-                     instructions_ - std::min(looked_at_, instructions_) < enough;
+                     executed < new_records_ * leaving_stacks_.instructions_per_record;
     new_records_ = 0;
+    unlooked_ = 0;
     looked_at_ = instructions_;
 }
 

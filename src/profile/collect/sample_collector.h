@@ -237,7 +237,8 @@ class SampleCollector {
     const bool may_leave_stacks_;
     const LeavingStacks leaving_stacks_;
     std::uint32_t new_records_ = 0;  // since the last look
-    std::uint64_t looked_at_ = 0;    // instructions_ at the last look
+    std::uint64_t looked_at_ = 0;    // instructions_ at the last look, or 0 if that was before
+    std::uint64_t unlooked_ = 0;     // instructions of earlier samples since the last look
     bool leaves_stacks_ = false;
     const bool needs_places_;  // before each record
     RecordFollower follower_;
