@@ -91,8 +91,8 @@ std::int64_t ForwardedCalls::processor_ns() const {
 
 // Nothing if there is no such clock.
 std::optional<std::int64_t> ForwardedCalls::clock_ns(clockid_t clock) const {
-    const std::optional own = has_own_time() ? links_.time->clock_ns(clock) : std::nullopt;
-    if (own) return own;
+    const auto of_guest_ns = has_own_time() ? links_.time->clock_ns(clock) : std::nullopt;
+    if (of_guest_ns) return of_guest_ns;
     if (is_processor_clock(static_cast<std::uint64_t>(clock))) return processor_ns();
     timespec now = {};
     if (clock_gettime(clock, &now) != 0) return std::nullopt;

@@ -46,7 +46,8 @@ const WaitingCall* find_call(std::uint32_t number) {
 // Whether the time is a moment, or no time at all.
 bool is_other_time(std::uint32_t number, const CallArguments& a) {
     if (number == SYS_clock_nanosleep) return (a[1] & TIMER_ABSTIME) != 0;
-    return number == SYS_futex && (a[1] & FUTEX_CMD_MASK) != FUTEX_WAIT;
+    constexpr auto command_bits = static_cast<std::uint32_t>(FUTEX_CMD_MASK);
+    return number == SYS_futex && (static_cast<std::uint32_t>(a[1]) & command_bits) != FUTEX_WAIT;
 }
 
 std::optional<std::int64_t> time_of(std::int64_t seconds, std::int64_t rest_ns) {
