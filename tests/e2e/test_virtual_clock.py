@@ -27,7 +27,7 @@ class VirtualClock(TestCase):
             self.assertTrue(0 <= seen[name] - UPTIME < 10 * MS, (name, seen))
         names = ("monotonic", "boot", "call", "ticks", "ticks2", "before", "behind")
         self.assertEqual(sorted(names, key=seen.get), list(names))
-        # Some 4 to 8 million instructions, 3 in a nanosecond.
+        # Some 6 million instructions, 3 in a nanosecond.
         self.assertTrue(0.8 * MS < seen["behind"] - seen["before"] < 4 * MS, seen)
         # Microseconds are rounded down.
         self.assertTrue(-1000 <= seen["usage"] - seen["process"] < MS, seen)
