@@ -351,6 +351,14 @@ class TestCase(unittest.TestCase):
     def shadowprof(self, *words, **options):
         return self.run_command([SHADOWPROF, *map(str, words)], **options)
 
+    def page_parts(self, *options):
+        """Returns {name: data} of the page that `report --html` makes of the profile."""
+        done = self.shadowprof("report", "--html=-", *options, self.profile_path)
+        self.assertEqual(done.code, 0, done.stderr)
+        return {name: json.loads(text) for name, text in re.findall(
+            r'<script type="application/json" id="data-([^"]*)">(.*?)</script>',
+            done.stdout.decode(errors="replace"), re.DOTALL)}
+
     def profile(self, *command, options=(), module=None, **more):
         """Runs `shadowprof run` on a command, with many samples if `options` do not say how
         many. Returns (Completed, checked Profile)."""

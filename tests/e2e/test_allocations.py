@@ -2,7 +2,6 @@
 tests/victims/allocations.c."""
 
 import collections
-import json
 
 from harness import TestCase, main, victim
 
@@ -113,12 +112,7 @@ class Allocations(TestCase):
         csv = self.shadowprof("export", "--format=csv", "--table=allocations", self.profile_path)
         self.assertEqual(csv.code, 0, csv.stderr)
         self.assertIn("bytes", csv.stdout.decode().splitlines()[0])
-        page = self.shadowprof("report", "--html=-", self.profile_path)
-        self.assertEqual(page.code, 0, page.stderr)
-        text = page.stdout.decode()
-        mark = 'id="data-kinds">'
-        begin = text.index(mark) + len(mark)
-        tables = json.loads(text[begin:text.index("</script>", begin)])["tables"]
+        tables = self.page_parts()["kinds"]["tables"]
         self.assertEqual([table["word"] for table in tables], ["alloc"])
 
 

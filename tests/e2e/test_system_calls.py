@@ -164,12 +164,7 @@ class SystemCalls(TestCase):
         line = next(line for line in report.stdout.decode().splitlines() if "getuid" in line)
         self.assertIn(" 100  getuid  calls_make+0x", line)
         self.assertIn("calls_seldom+0x", line)
-        page = self.shadowprof("report", "--html=-", self.profile_path)
-        self.assertEqual(page.code, 0, page.stderr)
-        text = page.stdout.decode()
-        mark = 'id="data-kinds">'
-        begin = text.index(mark) + len(mark)
-        tables = json.loads(text[begin:text.index("</script>", begin)])["tables"]
+        tables = self.page_parts()["kinds"]["tables"]
         self.assertEqual([table["word"] for table in tables], ["syscall"])
         self.assertEqual([column["name"] for column in tables[0]["columns"]], ["call", "at", "count", "failed", "bytes", "callers"])
         self.assertIn([100, "getuid"], [row[:2] for row in tables[0]["rows"]])

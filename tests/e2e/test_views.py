@@ -187,12 +187,7 @@ class RealPrograms(Views):
 
     def of_html(self):
         """Returns (instructions by stacks, entries, executions of each instruction by edges)."""
-        page = self.folder / "page.html"
-        done = self.shadowprof("report", "--html", page, "--no-source", self.profile_path)
-        self.assertEqual(done.code, 0, done.stderr)
-        parts = {name: json.loads(text) for name, text in re.findall(
-            r'<script type="application/json" id="data-([^"]*)">(.*?)</script>',
-            page.read_text(errors="replace"), re.DOTALL)}
+        parts = self.page_parts("--no-source")
         paths = [row[1] for row in parts["functions"]["modules"]["rows"]]
         table = parts["functions"]["functions"]
         rows = [dict(zip(table["columns"], row)) for row in table["rows"]]

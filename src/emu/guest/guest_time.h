@@ -10,7 +10,7 @@ namespace shadowprof {
 
 struct GuestTime {
     static constexpr std::uint64_t instructions_per_ns = 3;
-    // What clocks show when the first program begins: 2026-01-01 00:00 UTC, and a thousand seconds.
+    // The first program begins at 2026-01-01 00:00 UTC, a thousand seconds after the boot.
     static constexpr std::int64_t first_real_time_ns = 1'767'225'600'000'000'000;
     static constexpr std::int64_t first_uptime_ns = 1'000'000'000'000;
 
@@ -23,9 +23,9 @@ struct GuestTime {
     }
     std::int64_t passed_ns() const { return processor_ns() + static_cast<std::int64_t>(waited_ns); }
     std::int64_t uptime_ns() const { return first_uptime_ns + passed_ns(); }
-    // What RDTSC returns: ticks of a nanosecond.
+    // RDTSC returns this. A tick is a nanosecond.
     std::uint64_t ticks() const { return static_cast<std::uint64_t>(uptime_ns()); }
-    // What the clock shows (clock_gettime(2)); nothing if it is none of the usual ones.
+    // The clock shows this time (clock_gettime(2)). Nothing if it is none of the usual clocks.
     std::optional<std::int64_t> clock_ns(clockid_t clock) const {
         switch (clock) {
             case CLOCK_REALTIME:

@@ -93,7 +93,6 @@ RunLimits Emulator::Run::of_all_processors(RunLimits limits) {
 RunResult Emulator::Run::execute() {
     if (limits_.blocks != 0) e_.translator_.drop_superblocks();
     using enum GuestThreads::Lead;
-    if (e_.time_) counted_ = e_.time_->instructions;
     threads_.begin({.instructions = limits_.instructions,
                     .processors = limits_.processors,
                     .seed = limits_.seed,
@@ -207,7 +206,7 @@ void Emulator::Run::new_buffer() {
     if (!e_.buffer_.base) return end(SampleEnd::stopped);
     auto words = pacer_.next_words(e_.buffer_.words(), threads_.turn_left());
     if (threads_.counts_turns()) words = std::min(words, words_of_turn());
-    start_ = e_.buffer_.base + words;
+    timed_to_ = start_ = e_.buffer_.base + words;
     context_.trace_cursor = reinterpret_cast<std::uint64_t>(start_);
 }
 
@@ -216,7 +215,7 @@ void Emulator::Run::submit_trace() {
     auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
     const std::span<const std::uint64_t> words(cursor, start_);
     if (!words.empty()) began_at_.reset();
-    if (e_.time_) e_.time_->instructions = counted_ += pacer_.count(words);
+    keep_time();
     const auto before = pacer_.instructions();
     pacer_.account(words);
     if (threads_.counts_turns())
@@ -246,11 +245,12 @@ void Emulator::Run::count_turn(std::span<const std::uint64_t> words) {
             static_cast<double>(words.size()) / static_cast<double>(instructions);
 }
 
+// Counts the records since the last time.
 void Emulator::Run::keep_time() {
-    if (!e_.time_) return;
+    if (!e_.time_ || !start_) return;
     const auto* cursor = reinterpret_cast<std::uint64_t*>(context_.trace_cursor);
-    e_.time_->instructions = counted_;
-    if (start_) e_.time_->instructions += pacer_.count({cursor, start_});
+    e_.time_->instructions += pacer_.count({cursor, timed_to_});
+    timed_to_ = cursor;
 }
 
 // Derived from estimates that are sometimes corrected; the time never goes backwards.

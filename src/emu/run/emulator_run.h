@@ -90,7 +90,8 @@ class Emulator::Run {
     std::uint64_t* start_ = nullptr;  // where the words begin that are not submitted yet
     GuestAddress pc_;                 // where the guest is when it is not in translated code
     std::uint64_t elapsed_ns_ = 0;
-    std::uint64_t counted_ = 0;  // the guest's instructions, if counted, up to the last submission
+    // The words of the buffer from here on are counted in the guest's time.
+    const std::uint64_t* timed_to_ = nullptr;
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     // Where the current thread began, if it has executed nothing since it was given its registers.
     std::optional<GuestAddress> began_at_;

@@ -105,34 +105,24 @@ std::optional<std::int64_t> ForwardedCalls::answer_by_own_time(const Call& call,
                                                                GuestSpace& space) {
     if (!has_own_time()) return std::nullopt;
     const auto& a = call.arguments;
-    const auto store = [&](GuestAddress at, const auto& value) -> std::int64_t {
-        return at.value == 0 || guest_store(space, at, value) ? 0 : -EFAULT;
+    const auto answer_as = [&](VdsoFunction function) {
+        return answer_vdso(function, {a[0]}, {a[1]}, space).value_or(-EFAULT);
     };
+    const auto of_clock_ns = links_.time->clock_ns(static_cast<clockid_t>(a[0]));
     switch (call.number) {
-        case SYS_clock_gettime: {
-            const auto now_ns = links_.time->clock_ns(static_cast<clockid_t>(a[0]));
-            if (!now_ns) return std::nullopt;
-            return guest_store(space, {a[1]}, timespec_of(*now_ns)) ? 0 : -EFAULT;
-        }
-        case SYS_gettimeofday: {
-            if (a[1] != 0) return std::nullopt;
-            return store({a[0]}, timeval_of(*clock_ns(CLOCK_REALTIME)));
-        }
-        case SYS_time: {
-            const auto seconds = *clock_ns(CLOCK_REALTIME) / ns_per_s;
-            const auto stored = store({a[0]}, seconds);
-            return stored != 0 ? stored : seconds;
-        }
+        case SYS_clock_gettime:
+            if (!of_clock_ns) return std::nullopt;
+            return a[1] == 0 ? -EFAULT : answer_as(VdsoFunction::clock_gettime);
+        case SYS_gettimeofday:
+            return a[1] == 0 ? std::optional(answer_as(VdsoFunction::gettimeofday)) : std::nullopt;
+        case SYS_time:
+            return answer_as(VdsoFunction::time);
         case SYS_clock_nanosleep: {
             // The kernel's clock would be another one.
-            const auto now_ns = links_.time->clock_ns(static_cast<clockid_t>(a[0]));
             const auto until = read_value<timespec>(space, {a[2]});
-            if ((a[1] & TIMER_ABSTIME) == 0 || !now_ns || !until || until->tv_sec < 0 ||
-                until->tv_nsec < 0 || until->tv_nsec >= ns_per_s)
-                return std::nullopt;
-            const auto until_ns =
-                std::min<std::int64_t>(until->tv_sec, longest_s) * ns_per_s + until->tv_nsec;
-            pass_time_until(monotonic_ns() + std::max<std::int64_t>(0, until_ns - *now_ns));
+            const auto until_ns = until ? ns_of(*until, longest_s) : std::nullopt;
+            if ((a[1] & TIMER_ABSTIME) == 0 || !of_clock_ns || !until_ns) return std::nullopt;
+            pass_time_until(monotonic_ns() + (*until_ns - *of_clock_ns));
             return 0;
         }
         default:
@@ -141,9 +131,9 @@ std::optional<std::int64_t> ForwardedCalls::answer_by_own_time(const Call& call,
 }
 
 void ForwardedCalls::pass_time_until(std::int64_t until_ns) {
-    const auto now_ns = monotonic_ns();
-    if (has_own_time() && until_ns > now_ns)
-        links_.time->waited_ns += static_cast<std::uint64_t>(until_ns - now_ns);
+    if (!has_own_time()) return;
+    const auto wait_ns = std::max<std::int64_t>(0, until_ns - monotonic_ns());
+    links_.time->waited_ns += static_cast<std::uint64_t>(wait_ns);
 }
 
 // The kernel waits by the host's clock, and may overwrite how long.
@@ -261,16 +251,17 @@ std::optional<SampleEnd> ForwardedCalls::finish(const Answer& answer, bool was_c
     const auto thread = static_cast<GuestThreads::Index>(answer.thread);
     auto& cpu = threads.cpu(thread);
     take_from_kernel(thread);
-    const auto call_number = call_of(cpu).number;
-    end_wait(thread, call_of(cpu), answer.rax);
-    const auto end = take(call_of(cpu), answer, was_current);
+    const auto call = call_of(cpu);
+    end_wait(thread, call, answer.rax);
+    const auto end = take(call, answer, was_current);
     links_.memory.take(answer.ranges, links_.process);
     if (answer.kind == CallAnswer::Kind::left) return SampleEnd::stopped;
     cpu.fs_base = answer.fs_base;
     cpu.gs_base = answer.gs_base;
-    cpu[Gpr::rax] = answer.rax;
-    if (has_own_time() && call_number == SYS_times && !has_failed(answer.rax))
-        cpu[Gpr::rax] = static_cast<std::uint64_t>(monotonic_ns() / ns_per_clock_tick);
+    const bool tells_time = call.number == SYS_times && !has_failed(answer.rax);
+    cpu[Gpr::rax] = tells_time && has_own_time()
+                        ? static_cast<std::uint64_t>(monotonic_ns() / ns_per_clock_tick)
+                        : answer.rax;
     threads.wake(thread, static_cast<std::int64_t>(cpu[Gpr::rax]));
     if (answer.kind == CallAnswer::Kind::born &&
         (!answer.born || threads.add(*answer.born, true) != answer.new_thread))
@@ -357,25 +348,25 @@ std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, Gues
     while (true) {
         const auto deadline_ns = futexes_.first_deadline_ns();
         const bool looks = deadline_ns || threads.has_calls();
-        const auto now_ns = looks ? read_clock_ns(CLOCK_MONOTONIC) : 0;
-        if (deadline_ns) futexes_.wake_late(monotonic_ns(), threads);
+        const auto host_ns = looks ? read_clock_ns(CLOCK_MONOTONIC) : 0;
+        const auto now_ns = has_own_time() ? monotonic_ns() : host_ns;
+        if (deadline_ns) futexes_.wake_late(now_ns, threads);
         const bool idle = !threads.runs_any();
         if (idle && deadline_ns && has_own_time() && !threads.has_calls()) {
             pass_time_until(*deadline_ns);
             continue;
         }
-        const bool asks = idle || (threads.has_calls() && now_ns - asked_ns_ > asking_period_ns);
+        const bool asks = idle || (threads.has_calls() && host_ns - asked_ns_ > asking_period_ns);
         threads.await_time(futexes_.first_deadline_ns().has_value());
         if (!asks) return std::nullopt;
         using enum CallRequest::Kind;
-        const auto until_ns =
-            deadline_ns ? now_ns + (*deadline_ns - monotonic_ns()) : no_deadline_ns;
+        const auto until_ns = deadline_ns ? host_ns + (*deadline_ns - now_ns) : no_deadline_ns;
         const auto answer = ask({.kind = idle ? awaited : ended, .until_ns = until_ns});
         if (!answer) return SampleEnd::stopped;
         if (idle && deadline_ns && answer->kind == CallAnswer::Kind::none)
             pass_time_until(*deadline_ns);
         if (const auto end = follow(*answer, false, threads, space)) return end;
-        if (answer->kind == CallAnswer::Kind::none && !idle) asked_ns_ = now_ns;
+        if (answer->kind == CallAnswer::Kind::none && !idle) asked_ns_ = host_ns;
     }
 }
 
@@ -481,47 +472,44 @@ void ForwardedCalls::add_processor_time(const Call& call, std::uint64_t result) 
 std::optional<SampleEnd> ForwardedCalls::on_vdso(VdsoFunction function, GuestThreads& threads,
                                                  GuestSpace& space, std::uint64_t) {
     auto& cpu = threads.cpu();
-    const GuestAddress first{cpu[Gpr::rdi]}, second{cpu[Gpr::rsi]};
-    const auto store = [&](GuestAddress at, const auto& value) {
-        return at.value == 0 || guest_store(space, at, value);
+    const auto result = answer_vdso(function, {cpu[Gpr::rdi]}, {cpu[Gpr::rsi]}, space);
+    if (!result) return SampleEnd::fault;
+    cpu[Gpr::rax] = static_cast<std::uint64_t>(*result);
+    return std::nullopt;
+}
+
+// Returns the function's result; nothing if memory that it writes to is not there.
+std::optional<std::int64_t> ForwardedCalls::answer_vdso(VdsoFunction function, GuestAddress first,
+                                                        GuestAddress second,
+                                                        GuestSpace& space) const {
+    const auto store = [&](GuestAddress at, const auto& value,
+                           std::int64_t result = 0) -> std::optional<std::int64_t> {
+        if (at.value != 0 && !guest_store(space, at, value)) return std::nullopt;
+        return result;
     };
-    std::uint64_t result = 0;
-    bool stored = true;
+    const auto clock = static_cast<clockid_t>(first.value);
     switch (function) {
         case VdsoFunction::clock_gettime: {
-            const auto now_ns = clock_ns(static_cast<clockid_t>(cpu[Gpr::rdi]));
-            if (now_ns)
-                stored = store(second, timespec_of(*now_ns));
-            else
-                result = static_cast<std::uint64_t>(-EINVAL);
-            break;
+            const auto now_ns = clock_ns(clock);
+            return now_ns ? store(second, timespec_of(*now_ns)) : -EINVAL;
         }
-        case VdsoFunction::gettimeofday: {
-            stored = store(first, timeval_of(*clock_ns(CLOCK_REALTIME)));
-            break;
+        case VdsoFunction::gettimeofday:
+            return store(first, timeval_of(*clock_ns(CLOCK_REALTIME)));
+        case VdsoFunction::time: {
+            const auto seconds = *clock_ns(CLOCK_REALTIME_COARSE) / ns_per_s;
+            return store(first, seconds, seconds);
         }
-        case VdsoFunction::time:
-            result = static_cast<std::uint64_t>(*clock_ns(CLOCK_REALTIME_COARSE) / ns_per_s);
-            stored = store(first, result);
-            break;
         case VdsoFunction::clock_getres: {
             timespec resolution = {};
-            if (clock_getres(static_cast<clockid_t>(cpu[Gpr::rdi]), &resolution) != 0)
-                result = static_cast<std::uint64_t>(-EINVAL);
-            else
-                stored = store(second, resolution);
-            break;
+            return clock_getres(clock, &resolution) == 0 ? store(second, resolution) : -EINVAL;
         }
         case VdsoFunction::getcpu: {
             unsigned processor = 0, node = 0;
             getcpu(&processor, &node);
-            stored = store(first, processor) && store(second, node);
-            break;
+            return store(first, processor) ? store(second, node) : std::nullopt;
         }
     }
-    if (!stored) return SampleEnd::fault;
-    cpu[Gpr::rax] = result;
-    return std::nullopt;
+    return -EINVAL;
 }
 
 }  // namespace shadowprof

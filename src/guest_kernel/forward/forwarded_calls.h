@@ -73,6 +73,8 @@ class ForwardedCalls final : public SyscallHandler {
     bool has_own_time() const { return links_.time != nullptr && links_.time->is_virtual != 0; }
     std::optional<std::int64_t> clock_ns(clockid_t clock) const;
     std::int64_t monotonic_ns() const { return *clock_ns(CLOCK_MONOTONIC); }
+    std::optional<std::int64_t> answer_vdso(VdsoFunction function, GuestAddress first,
+                                            GuestAddress second, GuestSpace& space) const;
     std::optional<std::int64_t> answer_by_own_time(const Call& call, GuestSpace& space);
     void pass_time_until(std::int64_t monotonic_ns);
     void note_wait(GuestThreads::Index thread, const Call& call);

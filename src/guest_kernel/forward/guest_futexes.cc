@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <limits>
 
+#include "guest_kernel/forward/wait_times.h"
+
 namespace shadowprof {
 namespace {
 
@@ -39,9 +41,8 @@ std::uint64_t at_least_one(std::uint64_t argument) {
 std::int64_t time_at(GuestAddress address, GuestSpace& space) {
     const auto time = read_value<timespec>(space, address);
     if (!time) return -EFAULT;
-    if (time->tv_sec < 0 || time->tv_nsec < 0 || time->tv_nsec >= one_second_ns) return -EINVAL;
     constexpr auto longest = std::numeric_limits<std::int64_t>::max() / one_second_ns / 4;
-    return std::min<std::int64_t>(time->tv_sec, longest) * one_second_ns + time->tv_nsec;
+    return ns_of(*time, longest).value_or(-EINVAL);
 }
 
 // The operation and comparison of FUTEX_WAKE_OP, as futex(2) encodes them.

@@ -50,12 +50,13 @@ bool is_other_time(std::uint32_t number, const CallArguments& a) {
     return number == SYS_futex && (static_cast<std::uint32_t>(a[1]) & command_bits) != FUTEX_WAIT;
 }
 
-std::optional<std::int64_t> time_of(std::int64_t seconds, std::int64_t rest_ns) {
-    if (seconds < 0 || rest_ns < 0 || rest_ns >= one_second_in_ns) return std::nullopt;
-    return std::min(seconds, longest_seconds) * one_second_in_ns + rest_ns;
-}
-
 }  // namespace
+
+std::optional<std::int64_t> ns_of(const timespec& time, std::int64_t most_seconds) {
+    if (time.tv_sec < 0 || time.tv_nsec < 0 || time.tv_nsec >= one_second_in_ns)
+        return std::nullopt;
+    return std::min<std::int64_t>(time.tv_sec, most_seconds) * one_second_in_ns + time.tv_nsec;
+}
 
 std::optional<std::int64_t> longest_wait_ns(std::uint32_t number, const CallArguments& a,
                                             GuestSpace& space) {
@@ -69,13 +70,14 @@ std::optional<std::int64_t> longest_wait_ns(std::uint32_t number, const CallArgu
     if (argument == 0) return std::nullopt;
     if (call->form == TimeForm::timeval) {
         const auto time = read_value<timeval>(space, {argument});
-        // The kernel adds what is more than a second.
-        return time ? time_of(time->tv_sec + time->tv_usec / 1'000'000,
-                              time->tv_usec % 1'000'000 * 1'000)
+        // The kernel adds microseconds beyond a second to the seconds.
+        return time ? ns_of({time->tv_sec + time->tv_usec / 1'000'000,
+                             time->tv_usec % 1'000'000 * 1'000},
+                            longest_seconds)
                     : std::nullopt;
     }
     const auto time = read_value<timespec>(space, {argument});
-    return time ? time_of(time->tv_sec, time->tv_nsec) : std::nullopt;
+    return time ? ns_of(*time, longest_seconds) : std::nullopt;
 }
 
 std::uint64_t timed_out(std::uint32_t number) {

@@ -1,5 +1,7 @@
-// How long system calls wait that have a time-out relative to their begin.
+// The times that system calls wait at most.
 #pragma once
+
+#include <time.h>
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +16,11 @@ namespace shadowprof {
 std::optional<std::int64_t> longest_wait_ns(std::uint32_t number, const CallArguments& arguments,
                                             GuestSpace& space);
 
-// What such a call returns when its time is over.
+// Returns the result of such a call whose time is over.
 std::uint64_t timed_out(std::uint32_t number);
+
+// Returns the time in ns, or that of `most_seconds` if it is longer. Nothing if the kernel would
+// refuse it (EINVAL).
+std::optional<std::int64_t> ns_of(const timespec& time, std::int64_t most_seconds);
 
 }  // namespace shadowprof

@@ -65,8 +65,8 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
       graph_(blocks_, needs_callers(options)),
-      may_leave_stacks_(may_leave_stacks(options)),
-      leaving_stacks_(options.leaving_stacks),
+      new_records_(may_leave_stacks(options) ? std::optional<NewRecords>(options.leaving_stacks)
+                                             : std::nullopt),
       needs_places_(needs_places(options)),
       follower_(graph_, reader_.tokens(),
                 needs_places_ ? RecordFollower::Adds::at_first_time
@@ -108,7 +108,6 @@ void SampleCollector::begin(const SampleStart& start) {
     if (branches_) branches_->begin_sample();
     if (call_costs_) call_costs_->begin_sample();
     if (stacks_) stacks_->begin_sample();
-    unlooked_ += instructions_ - std::exchange(looked_at_, 0);
     instructions_ = noted_instructions_ = 0;
     expected_instructions_ = start.expected_instructions;
     time_ns_ = time_left_ns_ = start.time_ns;
@@ -433,9 +432,10 @@ void SampleCollector::take(const TraceRecord& record) {
         take_in_bursts(*bursts, record);
     else
         follower_.take(record);
-    note_new_record();
-    if (follower_.full() || graph_.full() || leaves_stacks_ || (stacks_ && stacks_->is_full()))
-        empty_graph();
+    if (new_records_ && new_records_->add(graph_.stacks().size()))
+        empty_graph(Stacks::leave);
+    else if (follower_.full() || graph_.full() || (stacks_ && stacks_->is_full()))
+        empty_graph(Stacks::stay);
 }
 
 void SampleCollector::take_in_bursts(BurstFollower& bursts, const TraceRecord& record) {
@@ -499,7 +499,7 @@ void SampleCollector::add_to(ValueTotals& values, ReferenceTotals& references) {
     }
 }
 
-void SampleCollector::empty_graph() {
+void SampleCollector::empty_graph(Stacks stacks) {
     fold(time_of_part_ns(), Part::goes_on);
     reader_.hand_on_values();
     std::vector<std::uint32_t> begun;
@@ -513,7 +513,7 @@ void SampleCollector::empty_graph() {
         nodes.push_back(follower_.node());
         pending.push_back(follower_.pending());
     }
-    if (std::exchange(leaves_stacks_, false))
+    if (stacks == Stacks::leave)
         leave_stacks(begun, nodes, pending);
     else
         clear_graph(nodes);
@@ -532,21 +532,12 @@ void SampleCollector::clear_graph(std::span<PathGraph::NodeId> nodes) {
     if (stacks_) stacks_->clear();
 }
 
-void SampleCollector::note_new_record() {
-    if (!may_leave_stacks_ || stacks_ || ++new_records_ < leaving_stacks_.records) return;
-    const auto executed = unlooked_ + instructions_ - looked_at_;
-    leaves_stacks_ = graph_.stacks().size() >= leaving_stacks_.contexts &&
-                     executed < new_records_ * leaving_stacks_.instructions_per_record;
-    new_records_ = 0;
-    unlooked_ = 0;
-    looked_at_ = instructions_;
-}
-
 // From now on calls are followed beside the graph. The threads in `begun` stand at `nodes`, and
 // have executed the blocks in `pending` since, which the graph has not counted.
 void SampleCollector::leave_stacks(std::span<const std::uint32_t> begun,
                                    std::span<PathGraph::NodeId> nodes,
                                    std::span<const std::vector<BlockToken>> pending) {
+    new_records_.reset();
     stacks_.emplace(blocks_);
     for (std::size_t i = 0; i < begun.size(); ++i) {
         stacks_->set_weight(threads_[begun[i]].counts ? weight_ : 0);

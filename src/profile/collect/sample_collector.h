@@ -12,6 +12,7 @@
 #include "profile/code/block_registry.h"
 #include "profile/code/block_vector.h"
 #include "profile/code/module_table.h"
+#include "profile/collect/leaving_stacks.h"
 #include "profile/collect/record_follower.h"
 #include "profile/collect/reference_collector.h"
 #include "profile/collect/trace_reader.h"
@@ -28,17 +29,6 @@
 #include "profile/kinds/values/value_bank.h"
 
 namespace shadowprof {
-
-// The path graph counts contexts as fast as anything can, as long as what is executed was met in
-// its context before. Each new context begins anew. So when it has so many contexts, and of the
-// instructions that are executed so many records are new, it takes less time to count contexts by
-// following calls.
-struct LeavingStacks {
-    std::size_t contexts = std::size_t{1} << 13;
-    // How many new records there are between two looks, and the most instructions for each.
-    std::uint32_t records = 1 << 18;
-    std::uint64_t instructions_per_record = 250;
-};
 
 struct CollectorOptions {
     bool values = true;      // keep the values in the trace
@@ -187,7 +177,9 @@ class SampleCollector {
     bool counts() const { return threads_[current_].counts; }
     void apply_weight();
     void count_instructions(std::uint64_t followed) {
-        if (counts()) instructions_ += followed;
+        if (!counts()) return;
+        instructions_ += followed;
+        if (new_records_) new_records_->pass_instructions(followed);
     }
     void follow();
     void follow_between_bursts(BurstFollower& bursts);
@@ -212,9 +204,9 @@ class SampleCollector {
     enum class Part : std::uint8_t { goes_on, last };
     void fold(double time_ns, Part part);
     void hold(Part part);
-    void empty_graph();
+    enum class Stacks : std::uint8_t { stay, leave };
+    void empty_graph(Stacks stacks);
     void clear_graph(std::span<PathGraph::NodeId> nodes);
-    void note_new_record();
     void leave_stacks(std::span<const std::uint32_t> begun, std::span<PathGraph::NodeId> nodes,
                       std::span<const std::vector<BlockToken>> pending);
     void forget_records();
@@ -234,13 +226,8 @@ class SampleCollector {
     TraceReader reader_;
     std::optional<StackCollector> stacks_;  // none: the graph counts contexts
     PathGraph graph_;
-    const bool may_leave_stacks_;
-    const LeavingStacks leaving_stacks_;
-    std::uint32_t new_records_ = 0;  // since the last look
-    std::uint64_t looked_at_ = 0;    // instructions_ at the last look, or 0 if that was before
-    std::uint64_t unlooked_ = 0;     // instructions of earlier samples since the last look
-    bool leaves_stacks_ = false;
-    const bool needs_places_;  // before each record
+    std::optional<NewRecords> new_records_;  // none: stacks stay where they are counted
+    const bool needs_places_;                // before each record
     RecordFollower follower_;
     RecordCallers callers_;
     std::optional<BurstPlan> bursts_;  // this sample's

@@ -1,5 +1,5 @@
-// What blocks that are executed one after the other do to the calls in progress, as far as that
-// does not depend on which calls these are.
+// The calls and returns in blocks that are executed one after the other. They are found once, as
+// far as they do not depend on the calls in progress before.
 #pragma once
 
 #include <cstdint>

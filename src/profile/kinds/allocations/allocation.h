@@ -13,8 +13,8 @@
 
 namespace shadowprof {
 
-// The calls of one allocator by the same callers. What an allocator asks another one for does not
-// count, as it is for the same caller.
+// The calls of one allocator by the same callers. A call by another allocator does not count, as it
+// is for the same caller.
 struct Allocation {
     CodeLocation function;              // the allocator's entry
     std::vector<CodeLocation> callers;  // the innermost call sites, innermost first

@@ -20,8 +20,8 @@ class AllocationCollector {
         ContextId entered = 0;  // of the block with the entry
         std::uint64_t bytes = 0;
     };
-    // Contexts are those of `stacks`, which keeps callers. What an allocator asks another one for
-    // does not count.
+    // Contexts are those of `stacks`, which keeps callers. A call by another allocator does not
+    // count.
     void take(const Call& call, const StackTree& stacks, std::uint64_t weight);
     // Must be called when contexts have got other numbers.
     void forget() {
