@@ -22,12 +22,6 @@ bool is_accessible(const Mapping& m) {
     return m.readable || m.writable || m.executable;
 }
 
-// The block of `pages` pages of its chunk that contains an address.
-std::uint16_t pages_around(GuestAddress address, unsigned pages) {
-    const auto place = address.value / page_bytes % 16 / pages * pages;
-    return static_cast<std::uint16_t>(((1u << pages) - 1) << place);
-}
-
 }  // namespace
 
 void PageRanges::add(GuestAddress start, GuestAddress end) {
@@ -115,20 +109,22 @@ GuestMemory::Fault GuestMemory::on_fault(GuestAddress address, bool is_write) {
     if (!is_accessible(*mapping) || (is_write && !mapping->writable)) return Fault::guest;
     auto* chunk = chunk_of(address);
     if (!chunk || !(chunk->resident & page_bit(address))) {
-        if (!fetch(*mapping, address)) return mapping->is_file() ? Fault::unreadable : Fault::guest;
+        if (!fetch(*mapping, address, is_write))
+            return mapping->is_file() ? Fault::unreadable : Fault::guest;
         chunk = chunk_of(address);
         if (learns_)
             chunk->touched = static_cast<std::uint16_t>(chunk->touched | page_bit(address));
-        if (is_write && use_ == PageUse::tracked) make_dirty(*chunk, address.page());
+        if (is_write && use_ == PageUse::tracked && !(chunk->dirty & page_bit(address)))
+            make_dirty_around(*mapping, address);
         return Fault::resolved;
     }
     if (is_write && (chunk->watched & page_bit(address))) return Fault::code_write;
-    if (is_write && !(chunk->dirty & page_bit(address)) && make_dirty(*chunk, address.page()))
+    if (is_write && !(chunk->dirty & page_bit(address)) && make_dirty_around(*mapping, address))
         return Fault::resolved;
     return Fault::guest;
 }
 
-bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
+bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address, bool is_write) {
     ++counters_.fetches;
     if (auto* known = chunk_of(address); known && (known->kept & page_bit(address))) {
         if (!use_kept(mapping, address.page(), 1)) return false;
@@ -144,10 +140,14 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
     for (auto page = first; page < last; page = page + page_bytes)
         if (fresh_.contains(page) == fresh)
             wanted = static_cast<std::uint16_t>(wanted | page_bit(page));
-    // The first touch of a chunk may well be its only one. Where pages stay in place, the needed
-    // ones are there soon, and reading others would lengthen the stop: there, each touch doubles
-    // what is read.
-    unsigned pages = chunk.in_place() ? chunk_pages : few_pages;
+    // The first touch of a chunk may well be its only one, unless it goes on from the chunk before.
+    // Where pages stay in place, the needed ones are there soon, and reading others would lengthen
+    // the stop: there, each touch doubles what is read.
+    const auto* before = chunk_of(chunk_start - page_bytes);
+    const bool goes_on = before && before->in_place() == all_pages;
+    const bool starts_dirty =
+        use_ != PageUse::tracked || (is_write && goes_on_dirty(mapping, chunk_start));
+    unsigned pages = chunk.in_place() || goes_on ? chunk_pages : few_pages;
     if (use_ == PageUse::again)
         pages = std::min(1u << std::popcount(chunk.touched), unsigned{chunk_pages});
     // A source that has taken over this sample's writes may show a fresh page, or have none.
@@ -158,15 +158,16 @@ bool GuestMemory::fetch(const Mapping& mapping, GuestAddress address) {
         return place_real(mapping, file->get(), address.page());
     if (is_aliased(mapping)) return place_alias(mapping, address.page());
     for_each_run(wanted, [&](unsigned start, unsigned count) {
-        place_pages(mapping, chunk_start + start * page_bytes, count);
+        place_pages(mapping, chunk_start + start * page_bytes, count, starts_dirty);
     });
     // A page amid readable ones may be unreadable: then only the touched page is placed.
-    return is_resident(address) || place_pages(mapping, address.page(), 1);
+    return is_resident(address) || place_pages(mapping, address.page(), 1, starts_dirty);
 }
 
-bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages) {
+bool GuestMemory::place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages,
+                              bool starts_dirty) {
     const auto bytes = pages * page_bytes;
-    const bool starts_dirty = mapping.writable && use_ != PageUse::tracked;
+    starts_dirty = starts_dirty && mapping.writable;
     void* at = host(first);
     const int sharing = mapping.shared ? MAP_SHARED : MAP_PRIVATE;
     void* placed = mmap(at, bytes, PROT_READ | PROT_WRITE,
@@ -192,7 +193,7 @@ void GuestMemory::note_placed(GuestAddress first, std::uint64_t pages, bool star
         const auto bit = page_bit(first + i * page_bytes);
         chunk.resident = static_cast<std::uint16_t>(chunk.resident | bit);
         chunk.kept = static_cast<std::uint16_t>(chunk.kept & ~bit);
-        if (starts_dirty) chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | bit);
+        if (starts_dirty) note_dirty(chunk, bit);
     }
 }
 
@@ -209,7 +210,7 @@ bool GuestMemory::grow_stack(GuestAddress address) {
     mappings.push_back(grown);
     set_layout(std::move(mappings));
     fresh_.add(grown.start, old_start);
-    return fetch(grown, address);
+    return fetch(grown, address, true);
 }
 
 std::span<const std::byte> GuestMemory::readable_bytes(GuestAddress address) {

@@ -205,6 +205,7 @@ class GuestMemory final : public GuestSpace {
     static constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
     static constexpr std::uint64_t chunk_pages = 16;
     static constexpr std::uint64_t chunk_bytes = chunk_pages * page_bytes;
+    static constexpr std::uint16_t all_pages = 0xffff;
 
     // One bit for each page of the chunk.
     struct Chunk {
@@ -231,10 +232,11 @@ class GuestMemory final : public GuestSpace {
 
     Chunk* chunk_of(GuestAddress address);
     bool is_resident(GuestAddress address);
-    bool fetch(const Mapping& mapping, GuestAddress address);
+    bool fetch(const Mapping& mapping, GuestAddress address, bool is_write);
     const UniqueFd* shared_file(const Mapping& mapping) const;
     bool place_real(const Mapping& mapping, int file, GuestAddress page);
-    bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
+    bool place_pages(const Mapping& mapping, GuestAddress first, std::uint64_t pages,
+                     bool starts_dirty);
     void note_placed(GuestAddress first, std::uint64_t pages, bool starts_dirty);
     bool use_kept(const Mapping& mapping, GuestAddress first, std::uint64_t pages);
     void read_ahead(GuestAddress chunk_start, Chunk& chunk);
@@ -250,6 +252,9 @@ class GuestMemory final : public GuestSpace {
     void tell_of_change(GuestAddress page);
     bool grow_stack(GuestAddress address);
     bool make_dirty(Chunk& chunk, GuestAddress page);
+    void note_dirty(Chunk& chunk, std::uint16_t pages);
+    bool goes_on_dirty(const Mapping& mapping, GuestAddress chunk_start);
+    bool make_dirty_around(const Mapping& mapping, GuestAddress address);
     void clean_pages();
     template <typename Visit>
     bool for_each_resident_part(const MemoryRange& range, Visit visit);

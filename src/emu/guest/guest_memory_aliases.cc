@@ -66,7 +66,7 @@ bool GuestMemory::place_alias(const Mapping& mapping, GuestAddress page) {
     });
     const bool starts_dirty = mapping.writable && use_ != PageUse::tracked;
     if (!resident) {
-        if (!place_pages(mapping, page, 1)) return false;
+        if (!place_pages(mapping, page, 1, starts_dirty)) return false;
     } else {
         if (!show_again(host(*resident), host(page))) return false;
         const int rights = starts_dirty ? PROT_READ | PROT_WRITE : PROT_READ;

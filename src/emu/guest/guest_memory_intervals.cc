@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -73,6 +74,11 @@ void GuestMemory::clean_pages() {
 bool GuestMemory::make_dirty(Chunk& chunk, GuestAddress page) {
     if (chunk.dirty & ~chunk.watched & page_bit(page)) return true;
     if (mprotect(host(page), page_bytes, PROT_READ | PROT_WRITE) != 0) return false;
+    note_dirty(chunk, page_bit(page));
+    return true;
+}
+
+void GuestMemory::note_dirty(Chunk& chunk, std::uint16_t pages) {
     if (!chunk.dirty) {
         const bool soon = comparisons_ - chunk.clean_since < 2u * chunk.patience;
         chunk.patience = soon
@@ -81,7 +87,37 @@ bool GuestMemory::make_dirty(Chunk& chunk, GuestAddress page) {
                              : std::uint16_t{1};
         chunk.dirty_since = comparisons_;
     }
-    chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | page_bit(page));
+    chunk.dirty = static_cast<std::uint16_t>(chunk.dirty | pages);
+}
+
+// Whether the chunk before is dirty as a whole. Then writes are likely to go on here.
+bool GuestMemory::goes_on_dirty(const Mapping& mapping, GuestAddress chunk_start) {
+    const auto* before = chunk_of(chunk_start - page_bytes);
+    return before && before->dirty == all_pages && !mapping.shared && !is_aliased(mapping);
+}
+
+// Each first write to a page costs a signal. So the more pages of a chunk were written to, the more
+// of them become dirty at once.
+bool GuestMemory::make_dirty_around(const Mapping& mapping, GuestAddress address) {
+    const GuestAddress chunk_start{address.value & ~(chunk_bytes - 1)};
+    auto& chunk = *chunk_of(address);
+    if (!make_dirty(chunk, address.page())) return false;
+    if (mapping.shared || is_aliased(mapping)) return true;
+    const auto written = static_cast<unsigned>(std::popcount(chunk.dirty));
+    const unsigned pages = goes_on_dirty(mapping, chunk_start)
+                               ? chunk_pages
+                               : std::min(std::bit_floor(written), unsigned{chunk_pages});
+    const auto inside = pages_between(std::max(chunk_start, mapping.start),
+                                      std::min(chunk_start + chunk_bytes, mapping.end));
+    for_each_run(static_cast<std::uint32_t>(pages_around(address, pages) & inside & chunk.resident &
+                                            ~chunk.dirty & ~chunk.watched & ~chunk.real),
+                 [&](unsigned first, unsigned count) {
+                     if (mprotect(host(chunk_start + first * page_bytes), count * page_bytes,
+                                  PROT_READ | PROT_WRITE) != 0)
+                         return;
+                     chunk.dirty =
+                         static_cast<std::uint16_t>(chunk.dirty | (((1u << count) - 1) << first));
+                 });
     return true;
 }
 

@@ -74,6 +74,45 @@ TEST_CASE("a page is dirty from its first write on, not because it could be writ
     CHECK(dirty(t.memory) == std::set{page(2), page(3)});
 }
 
+TEST_CASE("the more pages of a chunk were written to, the more become dirty at once") {
+    VersionedPages source;
+    GuestMemory memory;
+    // Pages 14 and 15 may not be written to.
+    REQUIRE(memory.begin(
+        MemoryMap({mapping(0, 14, true), mapping(14, 2, false), mapping(16, 32, true)}), source,
+        PageUse::tracked));
+    const auto fill = [&](std::uint64_t first, std::uint64_t end) {
+        int faults = 0;
+        for (auto number = first; number < end; ++number) {
+            const auto at = page(number);
+            if (dirty(memory).contains(at)) continue;
+            CHECK(memory.on_fault(at, true) == GuestMemory::Fault::resolved);
+            ++faults;
+        }
+        return faults;
+    };
+    CHECK(fill(0, 14) == 5);
+    CHECK(dirty(memory).size() == 14);
+    CHECK(memory.on_fault(page(14), true) == GuestMemory::Fault::guest);
+    CHECK(fill(16, 32) == 5);
+    // Behind a chunk that is dirty as a whole, the next one becomes so at its first write.
+    CHECK(fill(32, 48) == 1);
+    CHECK(dirty(memory).size() == 14 + 32);
+    CHECK(memory.counters().pages_fetched == 14 + 32);
+    for (const std::uint64_t number : {0u, 13u, 14u, 47u})
+        CHECK(first_byte(memory, page(number)) == 0);
+}
+
+TEST_CASE("a page with code does not become writable with the pages around it") {
+    Tracked t;
+    CHECK(first_byte(t.memory, page(3)) == 0);
+    t.memory.watch_code_page(page(3));
+    for (const std::uint64_t number : {0u, 1u, 2u})
+        CHECK(t.memory.on_fault(page(number), true) == GuestMemory::Fault::resolved);
+    CHECK(dirty(t.memory) == std::set{page(0), page(1), page(2)});
+    CHECK(t.memory.on_fault(page(3), true) == GuestMemory::Fault::code_write);
+}
+
 TEST_CASE("pages stay over intervals, and are clean again after a while") {
     Tracked t;
     write(t.memory, page(2));
