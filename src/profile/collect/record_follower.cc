@@ -36,7 +36,7 @@ void RecordFollower::start(PathGraph::NodeId node, std::span<const BlockToken> p
 unsigned RecordFollower::take(const TraceRecord& record) {
     if (is_outside_) return take_outside(record);
     TransitionId known = find(state_, record.id);
-    if (known == nothing && adds_ == Adds::at_second_time && sights_.is_first(state_, record.id)) {
+    if (known == nothing && adds_ == Adds::at_second_time && is_first_time(record.id)) {
         leave();
         return take_outside(record);
     }
@@ -63,32 +63,14 @@ unsigned RecordFollower::take_outside(const TraceRecord& record) {
     const auto blocks = std::span(tokens_).subspan(record.first_block, record.blocks);
     outside_blocks_.insert(outside_blocks_.end(), blocks.begin(), blocks.end());
     const unsigned events = events_in(outside_blocks_, open);
-    taken_.clear();
-    const auto followed = graph_.follow(outside_node_, outside_blocks_, open, taken_);
-    if (taken_.empty()) return events;
-    for (const auto link : taken_) graph_.count(link, weight_);
+    const auto followed = graph_.follow_and_count(outside_node_, outside_blocks_, open, weight_);
+    if (followed.blocks == 0) return events;
     const auto left = static_cast<std::uint32_t>(outside_blocks_.size() - followed.blocks);
     enter(state_id({.node = followed.node,
                     .first_block = record.first_block + record.blocks - left,
                     .blocks = left,
                     .pending = left}));
     return events;
-}
-
-bool RecordFollower::Sights::is_first(StateId from, std::uint32_t id) {
-    if (seen_.empty()) seen_.resize(std::size_t{1} << log2_bits);
-    const auto place =
-        static_cast<std::size_t>(mix64(std::uint64_t{from} << 32 | id) >> (64 - log2_bits));
-    if (seen_[place]) return false;
-    if (sights_ == max_sights) forget();
-    seen_[place] = true;
-    ++sights_;
-    return true;
-}
-
-void RecordFollower::Sights::forget() {
-    std::fill(seen_.begin(), seen_.end(), false);
-    sights_ = 0;
 }
 
 void RecordFollower::finish() {

@@ -18,6 +18,7 @@
 #include "emu/trace/flow_events.h"
 #include "profile/code/block_registry.h"
 #include "profile/code/index_table.h"
+#include "profile/code/sights.h"
 #include "profile/kinds/paths/path_graph.h"
 
 namespace shadowprof {
@@ -138,28 +139,15 @@ class RecordFollower {
     // Blocks have at most 2^16 bytes, so that records have fewer than 2^24 instructions.
     static_assert(sizeof(Transition) == 32 && max_sequence_parts < 1 << 7);
 
-    // Times that records were met, as far as they have no transitions: a bit for each hash of a
-    // state and a record. After some time all are forgotten.
-    class Sights {
-      public:
-        // Returns whether it is the first time.
-        bool is_first(StateId from, std::uint32_t id);
-        void forget();
-
-      private:
-        static constexpr unsigned log2_bits = 21;
-        // Few enough that most bits are unset.
-        static constexpr std::size_t max_sights = 1 << 18;
-
-        std::vector<bool> seen_;
-        std::size_t sights_ = 0;
-    };
     void enter(StateId state) {
         state_ = state;
         taken_last_ = nothing;
         is_outside_ = false;
     }
     void leave();
+    bool is_first_time(std::uint32_t id) {
+        return sights_.is_first(mix64(std::uint64_t{state_} << 32 | id));
+    }
     unsigned take_outside(const TraceRecord& record);
     std::size_t place_of(StateId from, std::uint32_t id) const {
         return (from * 0x9e3779b1u + id * 0x85ebca6bu) >> shift_;
@@ -198,7 +186,7 @@ class RecordFollower {
     TransitionId taken_last_ = nothing;  // what led to state_, if known
     std::uint64_t weight_ = 1;
     const Adds adds_;
-    Sights sights_;
+    Sights sights_;  // of records that have no transition
     // Where the thread stands if it is outside of the automaton: at a node, with pending blocks.
     bool is_outside_ = false;
     PathGraph::NodeId outside_node_ = 0;

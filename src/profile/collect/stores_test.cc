@@ -144,6 +144,27 @@ TEST_CASE("a full path store gives up the coldest paths and says how often they 
     CHECK(sum + store.given_up() == 5500 + 7 + 1);
 }
 
+TEST_CASE("of paths, the hottest are listed that fit") {
+    CollectorOptions options;
+    options.limits.path_bytes = 4 * path_file_bytes(2);
+    TestRun run(options);
+    TestProgram program;
+    const auto loop = program.add(0x8000, Terminator::indirect_jump);
+    std::vector<std::uint64_t> words{loop};
+    for (std::uint64_t i = 0; i < 9; ++i) {
+        const auto block = program.add(0x7000 - 0x100 * i, Terminator::indirect_jump);
+        for (int times = i % 3 == 1 ? 5 : 1; times != 0; --times)
+            words.insert(words.end(), {block, loop});
+    }
+    run.sample(program, words);
+    Profile p = run.result();
+    REQUIRE(p.paths.size() == 4);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(p.paths[i].count == 5);
+    CHECK(p.paths[3].count == 1);
+    CHECK(p.sampling.counters.at("paths_left_out") == 6);
+    CHECK(p.sampling.counters.at("paths_given_up") == 6);
+}
+
 TEST_CASE("limits cost detail, never instructions or edges") {
     CollectorOptions options;
     options.limits.paths = 4;

@@ -61,7 +61,7 @@ void BurstTotals::fill(Profile& profile, const FlowTotals& all, ErrorsOf errors)
     const auto* known = sizes ? &*sizes : nullptr;
     profile.edges = edges.edges(all.scale(), known);
     profile.calls = calls_among(calls.edges(all.scale(), known), all.steps().stub_targets());
-    profile.paths = paths.paths(registry_, all.scale(), known);
+    paths.fill(profile, registry_, all.scale(), known);
 }
 
 bool BurstSink::full() const {

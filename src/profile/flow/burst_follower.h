@@ -29,7 +29,7 @@ class BurstTotals {
     BurstTotals(const BlockRegistry& registry, const FlowLimits& limits)
         : edges(registry, limits.steps),
           calls(registry, limits.steps),
-          paths({limits.paths, limits.path_blocks}),
+          paths({limits.paths, limits.path_blocks, limits.path_bytes}),
           registry_(registry) {}
 
     // See FlowTotals. The weight counted in bursts is part of `weighted`.

@@ -9,7 +9,7 @@ FlowTotals::FlowTotals(const BlockRegistry& registry, const FlowLimits& limits, 
       limits_(limits),
       are_samples_(are_samples),
       steps_(registry, limits.steps),
-      paths_({limits.paths, limits.path_blocks}),
+      paths_({limits.paths, limits.path_blocks, limits.path_bytes}),
       stacks_({.bytes = limits.stack_bytes, .keeps_callers = limits.keeps_callers}) {}
 
 FlowTotals::BlockTotals& FlowTotals::block(BlockToken token) {
@@ -188,7 +188,7 @@ void FlowTotals::fill(Profile& profile, ErrorsOf errors) const {
     const auto* known = sizes ? &*sizes : nullptr;
     profile.edges = steps_.edges(scale(), known);
     profile.calls = calls_among(profile.edges, steps_.stub_targets());
-    profile.paths = paths_.paths(registry_, scale(), known);
+    paths_.fill(profile, registry_, scale(), known);
     profile.stacks = stacks_.stacks(scale(), are_samples_ ? std::optional(errors) : std::nullopt);
     profile.function_batches =
         are_samples_ ? stacks_.function_batches(scale(), errors) : FunctionBatches{};
@@ -201,8 +201,6 @@ void FlowTotals::fill_counters(Profile& profile) const {
     counters["batches"] = sizes_.batches();
     if (limits_.keeps_callers) counters["mismatched_returns"] = scale()(mismatched_returns_);
     counters["impossible_steps"] = scale()(steps_.impossible());
-    counters["paths_given_up"] = scale()(paths_.given_up());
-    counters["paths_left_out"] = paths_.paths_given_up();
     counters["steps_left_out"] = scale()(steps_.left_out());
     counters["folded_stack_instructions"] = scale()(stacks_.folded_instructions());
     counters["folded_stacks"] = stacks_.folded_contexts();

@@ -36,6 +36,8 @@ struct FlowLimits {
     std::size_t path_blocks = 1 << 24;  // of all paths together
     // Twice what a profile has, so that what is hot at last is seldom folded before.
     std::uint64_t stack_bytes = 2 * max_stack_bytes(default_max_profile_bytes);
+    // Twice what a profile has, as some may be the same path there.
+    std::uint64_t path_bytes = 2 * max_path_bytes(default_max_profile_bytes);
     std::size_t steps = 1 << 23;  // distinct pairs of blocks: more than any program has
     // The most bytes of held samples. A sample takes up to some hundred kilobytes. With as many
     // samples as fit in 64 MiB, weights by the clock change little.

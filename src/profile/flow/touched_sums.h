@@ -2,6 +2,8 @@
 // resetting them takes time linear in their number.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,6 +22,11 @@ class TouchedSums {
         if (more == 0) return;
         if (sums_[entry] == 0) touched_.push_back(entry);
         sums_[entry] += more;
+    }
+    // Needs no entry below the size.
+    void add_at(Entry entry, std::uint64_t more) {
+        if (entry >= sums_.size()) resize(std::max<std::size_t>(entry + 1, 2 * sums_.size()));
+        add(entry, more);
     }
     std::uint64_t operator[](Entry entry) const { return sums_[entry]; }
     // The entries that are not zero, in the order in which they were touched.

@@ -104,7 +104,8 @@ CollectorOptions Profiling::collector_options() const {
             .seed = seed_,
             .limits = {.keeps_paths = profiles.has<PathList>(),
                        .keeps_callers = profiles.has<StackList>(),
-                       .stack_bytes = 2 * max_stack_bytes(options_.max_profile_bytes)},
+                       .stack_bytes = 2 * max_stack_bytes(options_.max_profile_bytes),
+                       .path_bytes = 2 * max_path_bytes(options_.max_profile_bytes)},
             .are_samples = options_.mode != SamplingMode::exact,
             .weighs_by_clock = weighs_by_clock(options_),
             .references = profiles.has<HazardList>()

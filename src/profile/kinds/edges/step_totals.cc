@@ -45,6 +45,16 @@ StubTargets StepTotals::stub_targets() const {
 }
 
 StepTotals::StepId StepTotals::step_id(BlockToken from, BlockToken to) {
+    if (from >= recent_.size()) recent_.resize(std::max<std::size_t>(from + 1, 2 * recent_.size()));
+    auto& [last, before] = recent_[from];
+    if (last.to == to) return last.step;
+    if (before.to == to) return before.step;
+    before = last;
+    last = {to, find_or_add(from, to)};
+    return last.step;
+}
+
+StepTotals::StepId StepTotals::find_or_add(BlockToken from, BlockToken to) {
     const auto step = steps_.find_or_add(max_steps_, key_of(from, to));
     if (!step) return no_step;
     if (*step == edge_ids_.size()) edge_ids_.push_back(edge_id(*step));

@@ -1,6 +1,7 @@
 // Counts how often each block followed another, and derives edges from these steps.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -76,12 +77,19 @@ class StepTotals {
     using EdgeId = BatchedCounts::Entry;
     static constexpr EdgeId no_edge = ~EdgeId{0};
 
+    StepId find_or_add(BlockToken from, BlockToken to);
     EdgeId edge_id(StepId step);
     std::optional<Edge> edge_of(StepId step) const;
 
     const BlockRegistry& registry_;
     std::size_t max_steps_;
-    CountTable steps_;              // by from and to
+    CountTable steps_;  // by from and to
+    // By `from`: the two steps last found, as most blocks lead to one or two others.
+    struct Found {
+        BlockToken to = 0;  // 0: none
+        StepId step = no_step;
+    };
+    std::vector<std::array<Found, 2>> recent_;
     std::vector<EdgeId> edge_ids_;  // by step; no_edge where no branch was executed
     std::vector<StepId> steps_of_;  // by edge: one of its steps
     IndexTable edge_index_;

@@ -41,7 +41,8 @@ void PathGraph::reset_tables() {
 
 bool PathGraph::full() const {
     return nodes_.size() >= max_nodes || links_.size() >= max_links ||
-           tokens_.size() >= max_tokens || stacks_.size() >= max_path_contexts;
+           tokens_.size() + single_paths_.blocks() >= max_tokens ||
+           stacks_.size() >= max_path_contexts;
 }
 
 std::span<const BlockToken> PathGraph::tokens_of(const PathInfo& path) const {
@@ -96,16 +97,53 @@ std::size_t PathGraph::path_end(std::span<const BlockToken> stream, std::size_t 
     return 0;
 }
 
-PathGraph::Followed PathGraph::follow(NodeId from, std::span<const BlockToken> stream,
-                                      std::size_t open, std::vector<LinkId>& taken) {
+// Calls take(from, path), which returns the node to go on from, for each path.
+template <typename Take>
+PathGraph::Followed PathGraph::take_paths(NodeId from, std::span<const BlockToken> stream,
+                                          std::size_t open, Take take) {
     std::size_t at = 0;
     while (const std::size_t length = path_end(stream.subspan(at), open)) {
-        taken.push_back(take(from, stream.subspan(at, length)));
-        from = rest(links_[taken.back()].to);
+        from = take(from, stream.subspan(at, length));
         at += length;
         open = 0;
     }
     return {from, at};
+}
+
+PathGraph::Followed PathGraph::follow(NodeId from, std::span<const BlockToken> stream,
+                                      std::size_t open, std::vector<LinkId>& taken) {
+    return take_paths(from, stream, open, [&](NodeId node, std::span<const BlockToken> path) {
+        taken.push_back(take(node, path));
+        return rest(links_[taken.back()].to);
+    });
+}
+
+PathGraph::Followed PathGraph::follow_and_count(NodeId from, std::span<const BlockToken> stream,
+                                                std::size_t open, std::uint64_t times) {
+    return take_paths(from, stream, open, [&](NodeId node, std::span<const BlockToken> path) {
+        const auto hash = path_hash(path);
+        auto known = find_path(path, hash);
+        if (!known && single_paths_.is_first(hash)) return take_single(node, path, times);
+        if (!known) known = path_id(path, hash);
+        const LinkId link = link_id(node, *known);
+        count(link, times);
+        return rest(links_[link].to);
+    });
+}
+
+// Counts a path without a link. Returns the node to go on from.
+PathGraph::NodeId PathGraph::take_single(NodeId from, std::span<const BlockToken> path,
+                                         std::uint64_t times) {
+    const auto before = tokens_of(paths_[nodes_[from].path]);
+    const auto [context, mismatch] = first_step(from, blocks_[path.front()]);
+    single_paths_.add(before.empty() ? 0 : before.back(), path, times);
+    if (before.empty()) context_samples_.add_at(context, times);
+    std::uint32_t mismatches = mismatch;
+    const auto last = trace_contexts(context, path, mismatches, [&](const Part& part) {
+        context_instructions_.add_at(part.context, times * part.instructions);
+    });
+    single_mismatches_ += times * mismatches;
+    return rest(last, path.back());
 }
 
 void PathGraph::finish(NodeId at, std::span<const BlockToken> rest, std::uint64_t times) {
@@ -132,11 +170,14 @@ BlockToken PathGraph::last_block(NodeId node) const {
     return path.empty() ? nodes_[node].after : path.back();
 }
 
-PathGraph::PathId PathGraph::path_id(std::span<const BlockToken> path) {
-    const std::uint64_t hash = path_hash(path);
-    auto found = path_index_.find(
+std::optional<PathGraph::PathId> PathGraph::find_path(std::span<const BlockToken> path,
+                                                      std::uint64_t hash) const {
+    return path_index_.find(
         hash, [&](std::uint32_t i) { return std::ranges::equal(tokens_of(paths_[i]), path); });
-    if (found) return *found;
+}
+
+PathGraph::PathId PathGraph::path_id(std::span<const BlockToken> path, std::uint64_t hash) {
+    if (const auto found = find_path(path, hash)) return *found;
     path_index_.insert(hash, paths_.size());
     paths_.push_back(
         {static_cast<std::uint32_t>(tokens_.size()), static_cast<std::uint32_t>(path.size())});
@@ -156,15 +197,18 @@ PathGraph::LinkId PathGraph::link_id(NodeId from, PathId path) {
 
 PathGraph::LinkId PathGraph::add_link(NodeId from, PathId path) {
     const PathInfo info = paths_[path];
-    const CanonicalBlock& first = blocks_[tokens_[info.offset]];
-    const Node& node = nodes_[from];
-    const auto before = last_block(from);
-    const ContextStep step = before == 0
-                                 ? ContextStep{stacks_.begin(node.last_context, first), false}
-                                 : stacks_.step(node.last_context, blocks_[before], first);
+    const ContextStep step = first_step(from, blocks_[tokens_[info.offset]]);
     const Link link{.to = node_id(step.context, path), .from = from, .mismatch = step.mismatch};
     links_.push_back(link);
     return static_cast<LinkId>(links_.size() - 1);
+}
+
+// The step from a visit to the first block of the next one.
+ContextStep PathGraph::first_step(NodeId from, const CanonicalBlock& first) {
+    const auto context = nodes_[from].last_context;
+    const auto before = last_block(from);
+    if (before == 0) return {stacks_.begin(context, first), false};
+    return stacks_.step(context, blocks_[before], first);
 }
 
 // What follows a visit depends only on its last block and context. So visits with the same ones
@@ -173,9 +217,13 @@ PathGraph::NodeId PathGraph::rest(NodeId node) {
     if (nodes_[node].rest != no_node) return nodes_[node].rest;
     const auto path = tokens_of(paths_[nodes_[node].path]);
     if (path.empty()) return node;
-    const BlockToken last = path.back();
-    const NodeId rest = node_id(nodes_[node].last_context, path_id(std::span(&last, 1)));
-    return nodes_[node].rest = nodes_[rest].rest = rest;
+    const NodeId rest = this->rest(nodes_[node].last_context, path.back());
+    return nodes_[node].rest = rest;
+}
+
+PathGraph::NodeId PathGraph::rest(ContextId context, BlockToken last) {
+    const NodeId rest = node_id(context, path_id(std::span(&last, 1)));
+    return nodes_[rest].rest = rest;
 }
 
 PathGraph::NodeId PathGraph::node_id(ContextId context, PathId path, BlockToken after) {
@@ -196,23 +244,30 @@ PathGraph::NodeId PathGraph::node_id(ContextId context, PathId path, BlockToken 
 
 // Follows the calls and returns inside the node's path.
 void PathGraph::trace_contexts(Node& node) {
-    const auto path = tokens_of(paths_[node.path]);
     node.first_part = static_cast<std::uint32_t>(parts_.size());
-    ContextId context = node.context;
+    node.last_context = trace_contexts(node.context, tokens_of(paths_[node.path]), node.mismatches,
+                                       [&](const Part& part) { parts_.push_back(part); });
+    node.parts = static_cast<std::uint32_t>(parts_.size()) - node.first_part;
+}
+
+// Calls visit(part) for each part of a path that begins in `context`, and adds its mismatched
+// returns. Returns the last block's context.
+template <typename Visit>
+ContextId PathGraph::trace_contexts(ContextId context, std::span<const BlockToken> path,
+                                    std::uint32_t& mismatches, Visit visit) {
     std::uint32_t instructions = 0;
     for (std::size_t i = 0; i < path.size(); ++i) {
         instructions += blocks_[path[i]].instructions;
         if (i + 1 == path.size()) break;
         const ContextStep step = stacks_.step(context, blocks_[path[i]], blocks_[path[i + 1]]);
-        node.mismatches += step.mismatch;
+        mismatches += step.mismatch;
         if (step.context == context) continue;
-        parts_.push_back({context, instructions});
+        visit(Part{context, instructions});
         context = step.context;
         instructions = 0;
     }
-    if (instructions != 0) parts_.push_back({context, instructions});
-    node.last_context = context;
-    node.parts = static_cast<std::uint32_t>(parts_.size()) - node.first_part;
+    if (instructions != 0) visit(Part{context, instructions});
+    return context;
 }
 
 void PathGraph::fold_into(FlowTotals& totals, double time_ns) {
@@ -223,6 +278,8 @@ void PathGraph::fold_into(FlowTotals& totals, double time_ns) {
     fold_links(totals);
     fold_nodes(totals);
     fold_paths(totals);
+    single_paths_.fold_into(totals);
+    totals.add_mismatches(std::exchange(single_mismatches_, 0));
     if (counts_stacks_)
         totals.add_stacks(stacks_, context_places_,
                           {context_instructions_, context_samples_, time_ns});

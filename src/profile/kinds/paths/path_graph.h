@@ -17,6 +17,7 @@
 #include "profile/flow/flow.h"
 #include "profile/flow/flow_totals.h"
 #include "profile/flow/touched_sums.h"
+#include "profile/kinds/paths/single_paths.h"
 #include "profile/kinds/stacks/stack_tree.h"
 
 namespace shadowprof {
@@ -47,6 +48,10 @@ class PathGraph {
     // path.
     Followed follow(NodeId from, std::span<const BlockToken> stream, std::size_t open,
                     std::vector<LinkId>& taken);
+    // Does the same and counts the paths `times` times. A path that is met for the first time makes
+    // no link.
+    Followed follow_and_count(NodeId from, std::span<const BlockToken> stream, std::size_t open,
+                              std::uint64_t times);
     void count(LinkId link, std::uint64_t times) {
         if (times == 0) return;
         if (links_[link].count == 0) counted_links_.push_back(link);
@@ -76,7 +81,7 @@ class PathGraph {
     // Whether the graph has grown to its limit: fold_into() and clear() are due.
     bool full() const;
     // The number of distinct paths; fold_into() adds no more than that to the totals.
-    std::size_t paths() const { return paths_.size(); }
+    std::size_t paths() const { return paths_.size() + single_paths_.size(); }
 
     // Adds all counts to `totals`, which must always be the same, and sets them to zero. Takes time
     // linear in the number of counted links and nodes. Stacks get `time_ns` of the program's time.
@@ -132,18 +137,31 @@ class PathGraph {
     LinkId take(NodeId from, std::span<const BlockToken> path) {
         return link_id(from, path_id(path));
     }
+    template <typename Take>
+    Followed take_paths(NodeId from, std::span<const BlockToken> stream, std::size_t open,
+                        Take take);
+    NodeId take_single(NodeId from, std::span<const BlockToken> path, std::uint64_t times);
 
-    PathId path_id(std::span<const BlockToken> path);
+    PathId path_id(std::span<const BlockToken> path) { return path_id(path, path_hash(path)); }
+    PathId path_id(std::span<const BlockToken> path, std::uint64_t hash);
+    std::optional<PathId> find_path(std::span<const BlockToken> path, std::uint64_t hash) const;
     LinkId link_id(NodeId from, PathId path);
     LinkId add_link(NodeId from, PathId path);
     NodeId node_id(ContextId context, PathId path, BlockToken after = 0);
     NodeId rest(NodeId node);
+    NodeId rest(ContextId context, BlockToken last);
+    ContextStep first_step(NodeId from, const CanonicalBlock& first);
     void trace_contexts(Node& node);
+    template <typename Visit>
+    ContextId trace_contexts(ContextId context, std::span<const BlockToken> path,
+                             std::uint32_t& mismatches, Visit visit);
     std::span<const BlockToken> tokens_of(const PathInfo& path) const;
 
     const BlockView& blocks_;
     bool counts_stacks_ = true;
     StackTree stacks_;
+    SinglePaths single_paths_;
+    std::uint64_t single_mismatches_ = 0;  // returns at and in single paths
     std::vector<BlockToken> tokens_;
     std::vector<PathInfo> paths_;
     std::vector<Part> parts_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "profile/code/block_view.h"
 #include "profile/merge/join.h"
@@ -17,7 +18,8 @@ std::uint64_t path_hash(std::span<const BlockToken> path) {
 
 PathStore::PathStore(Limits limits)
     : limits_{.paths = std::max<std::size_t>(limits.paths, 2),
-              .blocks = std::max(limits.blocks, 2 * max_path_blocks)} {}
+              .blocks = std::max(limits.blocks, 2 * max_path_blocks),
+              .listed_bytes = limits.listed_bytes} {}
 
 std::span<const BlockToken> PathStore::blocks(std::size_t index) const {
     return std::span(tokens_).subspan(paths_[index].offset, paths_[index].length);
@@ -28,13 +30,40 @@ std::uint64_t PathStore::count(std::span<const BlockToken> path) const {
     return found ? counts_.count(*found) : 0;
 }
 
-std::vector<Path> PathStore::paths(const BlockRegistry& registry, const CountScale& scale,
-                                   const BatchSizes* sizes) const {
-    std::vector<Path> paths;
-    paths.reserve(size());
+// The paths that are listed.
+std::vector<std::uint32_t> PathStore::hottest() const {
+    std::vector<std::uint32_t> paths(size());
+    std::iota(paths.begin(), paths.end(), 0);
+    const auto is_hotter = [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(counts_.count(b), a) < std::pair(counts_.count(a), b);
+    };
+    const std::uint64_t most = limits_.listed_bytes / path_file_bytes(1);
+    if (most < paths.size()) {
+        const auto end = paths.begin() + static_cast<std::ptrdiff_t>(most);
+        std::nth_element(paths.begin(), end, paths.end(), is_hotter);
+        paths.erase(end, paths.end());
+    }
+    std::ranges::sort(paths, is_hotter);
+    std::uint64_t bytes = 0;
+    const auto first = std::ranges::find_if(paths, [&](std::uint32_t path) {
+        return (bytes += path_file_bytes(blocks(path).size())) > limits_.listed_bytes;
+    });
+    paths.erase(first, paths.end());
+    return paths;
+}
+
+void PathStore::fill(Profile& profile, const BlockRegistry& registry, const CountScale& scale,
+                     const BatchSizes* sizes) const {
+    const auto listed = hottest();
+    auto& paths = profile.paths;
+    paths.clear();
+    paths.reserve(listed.size());
     BlockView view(registry);
-    for (std::uint32_t i = 0; i < size(); ++i) {
+    std::uint64_t executions = given_up_;
+    for (std::uint32_t i = 0; i < size(); ++i) executions += counts_.count(i);
+    for (const auto i : listed) {
         Path path{.blocks = {}, .count = counts_.count(i)};
+        executions -= path.count;
         if (sizes) path.error = scale.error(counts_.error(i, *sizes));
         path.blocks.reserve(blocks(i).size());
         for (const BlockToken token : blocks(i)) {
@@ -46,7 +75,9 @@ std::vector<Path> PathStore::paths(const BlockRegistry& registry, const CountSca
     }
     join_and_sort(paths);
     for (Path& path : paths) path.count = scale(path.count);
-    return paths;
+    auto& counters = profile.sampling.counters;
+    counters["paths_given_up"] = scale(executions);
+    counters["paths_left_out"] = paths_given_up_ + (size() - listed.size());
 }
 
 std::optional<std::uint32_t> PathStore::find(std::span<const BlockToken> path,

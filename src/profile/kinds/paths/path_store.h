@@ -10,6 +10,7 @@
 #include "profile/code/index_table.h"
 #include "profile/flow/flow.h"
 #include "profile/profile.h"
+#include "profile/profile_size.h"
 #include "profile/statistics/batch_means.h"
 #include "profile/statistics/count_scale.h"
 
@@ -20,6 +21,8 @@ class PathStore {
     struct Limits {
         std::size_t paths = 0;   // at least 2
         std::size_t blocks = 0;  // of all paths together; at least those of two paths
+        // Of the listed ones in a file (profile_size.h).
+        std::uint64_t listed_bytes = 2 * max_path_bytes(default_max_profile_bytes);
     };
     explicit PathStore(Limits limits);
 
@@ -58,9 +61,11 @@ class PathStore {
     // How often a path was dropped.
     std::uint64_t paths_given_up() const { return paths_given_up_; }
 
-    // Scaled, hottest first; with errors unless `sizes` is null. Must be called between batches.
-    std::vector<Path> paths(const BlockRegistry& registry, const CountScale& scale,
-                            const BatchSizes* sizes) const;
+    // Sets the profile's paths and their counters. As many of the hottest paths are listed as the
+    // limits allow; of equally hot ones, those that were added first. Scaled, hottest first; with
+    // errors unless `sizes` is null. Must be called between batches.
+    void fill(Profile& profile, const BlockRegistry& registry, const CountScale& scale,
+              const BatchSizes* sizes) const;
 
   private:
     struct Entry {
@@ -68,6 +73,7 @@ class PathStore {
         std::size_t length = 0;
     };
 
+    std::vector<std::uint32_t> hottest() const;
     std::optional<std::uint32_t> find(std::span<const BlockToken> path, std::uint64_t hash) const;
     std::uint32_t find_or_add(std::span<const BlockToken> path);
     void give_up_coldest();
