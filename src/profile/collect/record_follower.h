@@ -177,7 +177,8 @@ class RecordFollower {
     std::vector<BlockToken> started_with_;  // blocks of states whose `before` is `started`
     std::vector<PathGraph::LinkId> links_;
     std::vector<Transition, HugePageAllocator<Transition>> transitions_;
-    std::vector<TransitionId> places_;  // finds transitions: open addressing
+    // Finds transitions by open addressing.
+    std::vector<TransitionId, HugePageAllocator<TransitionId>> places_;
     unsigned shift_ = 0;
     // For each group of neighbours in transitions_: whether any of them may have a count.
     static constexpr std::size_t group_size = 64;
