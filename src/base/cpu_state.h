@@ -9,6 +9,10 @@
 
 namespace shadowprof {
 
+// The size of a SYSCALL instruction. While the kernel makes the call, the program counter is behind
+// it.
+inline constexpr std::uint64_t syscall_instruction_bytes = 2;
+
 // The numbers are those of instruction encodings (Intel SDM vol. 2, table 2-2).
 enum class Gpr : std::uint8_t {
     rax,

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/cpu_state.h"
 #include "base/xsave_layout.h"
 
 namespace shadowprof {
@@ -17,8 +18,6 @@ constexpr std::size_t signal_stack_bytes = std::size_t{256} << 10;
 
 // Bits of RFLAGS that a guest may set: status flags, DF, AC and ID.
 constexpr std::uint64_t guest_rflags = 0x240cd5;
-
-constexpr std::uint64_t syscall_bytes = 2;
 
 constexpr std::size_t mxcsr_offset = 24;
 constexpr std::uint32_t mxcsr_valid = 0xffff;
@@ -596,7 +595,7 @@ void Emulator::Run::find_calls_in_progress() {
         const CpuState& cpu = threads_.cpu(i);
         const auto state = threads_.state(i);
         if (state != GuestThreads::State::runs && state != GuestThreads::State::stopped)
-            calls[i] = {.pc = cpu.rip - syscall_bytes,
+            calls[i] = {.pc = cpu.rip - syscall_instruction_bytes,
                         .number = static_cast<std::uint32_t>(cpu[Gpr::rax])};
     }
 }
@@ -607,7 +606,7 @@ void Emulator::Run::keep_call_results() {
     calls.resize(threads_.size());
     for (GuestThreads::Index i = 0; i < threads_.size(); ++i)
         if (calls[i] && !calls[i]->result && threads_.state(i) == GuestThreads::State::runs &&
-            threads_.cpu(i).rip == calls[i]->pc + syscall_bytes)
+            threads_.cpu(i).rip == calls[i]->pc + syscall_instruction_bytes)
             calls[i]->result = threads_.cpu(i)[Gpr::rax];
 }
 
@@ -618,7 +617,7 @@ void Emulator::Run::note_call_result() {
     e_.calls_in_progress_.resize(threads_.size());
     if (pacer_.level() == TraceLevel::none) return;
     const auto call = std::exchange(e_.calls_in_progress_[threads_.current()], {});
-    if (!call || (!call->result && cpu().rip != call->pc + syscall_bytes)) return;
+    if (!call || (!call->result && cpu().rip != call->pc + syscall_instruction_bytes)) return;
     const bool has_room = note({.pc = call->pc,
                                 .value = call->number,
                                 .key = call->result.value_or(cpu()[Gpr::rax]),

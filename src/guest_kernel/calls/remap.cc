@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/contains.h"
 #include "guest_kernel/calls/memory.h"
 #include "guest_kernel/state/call.h"
 #include "guest_kernel/state/state.h"
@@ -24,11 +25,6 @@ constexpr int harmless_advice[] = {
 constexpr int unsafe_advice[] = {
     MADV_REMOVE,          MADV_HWPOISON,        101 /* MADV_SOFT_OFFLINE */,
     MADV_DONTNEED_LOCKED, advice_guard_install, advice_guard_remove};
-
-template <std::size_t count>
-bool is_one_of(const int (&list)[count], int value) {
-    return std::find(std::begin(list), std::end(list), value) != std::end(list);
-}
 
 // The part of `mapping` within a range.
 Mapping part_of(const Mapping& mapping, std::uint64_t start, std::uint64_t end) {
@@ -160,9 +156,9 @@ SyscallOutcome sys_madvise(SyscallCall& call) {
     std::uint64_t start = call.arg(0), size = round_up_to_page(call.arg(1));
     int advice = call.int_arg(2);
     bool drops = advice == MADV_DONTNEED;
-    if (is_one_of(unsafe_advice, advice))
+    if (contains(unsafe_advice, advice))
         return ends(SampleEnd::unsafe_syscall, "an madvise that is not followed");
-    if (!drops && !is_one_of(harmless_advice, advice)) return failure(EINVAL);
+    if (!drops && !contains(harmless_advice, advice)) return failure(EINVAL);
     if (!is_page_aligned(start) || (size == 0 && call.arg(1) != 0) || !fits(start, size))
         return failure(EINVAL);
     if (size == 0) return answer(0);

@@ -13,13 +13,14 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/contains.h"
+#include "base/cpu_state.h"
 #include "guest_kernel/forward/wait_times.h"
 #include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
 namespace {
 
-constexpr std::uint64_t syscall_bytes = 2;
 // More than a signal's frame takes, with its extended state.
 constexpr std::uint64_t max_frame_bytes = 32768;
 constexpr std::int64_t ns_per_s = 1'000'000'000, ns_per_us = 1'000;
@@ -34,11 +35,6 @@ constexpr std::int64_t ns_per_clock_tick = ns_per_s / 100;  // USER_HZ
 constexpr std::array sharing_calls = {SYS_clone, SYS_clone3, SYS_fork, SYS_vfork};
 // Calls by which a process leaves its memory.
 constexpr std::array leaving_calls = {SYS_execve, SYS_execveat, SYS_exit, SYS_exit_group};
-
-template <std::size_t Count>
-bool is_one_of(std::uint32_t number, const std::array<int, Count>& calls) {
-    return std::ranges::find(calls, static_cast<int>(number)) != calls.end();
-}
 
 // Calls after which nothing is left of the contents of the range that their first two arguments
 // name. What the guest wrote there need not be brought.
@@ -378,8 +374,8 @@ bool ForwardedCalls::bring(const Call& call, const CpuState& cpu, CallRequest& r
         return links_.memory.give(std::array{MemoryRange{frame, frame + max_frame_bytes}},
                                   links_.process);
     }
-    const bool leaves = is_one_of(call.number, leaving_calls) && others_see_end();
-    const bool shares = leaves || is_one_of(call.number, sharing_calls);
+    const bool leaves = contains(leaving_calls, call.number) && others_see_end();
+    const bool shares = leaves || contains(sharing_calls, call.number);
     if (!shares && (!call.facts || bring_known(call, cpu))) return true;
     request.is_current = 1;
     return links_.memory.give_all(links_.process);
@@ -404,7 +400,7 @@ bool ForwardedCalls::bring_known(const Call& call, const CpuState& cpu) {
     if (empties_range(call.number, call.arguments) || leaves_range(call.number, call.arguments))
         writes->clear();
     // Code that the guest has just written may hold the instruction itself.
-    const MemoryRange instruction{cpu.rip - syscall_bytes, cpu.rip};
+    const MemoryRange instruction{cpu.rip - syscall_instruction_bytes, cpu.rip};
     if (use.layout && !memory.give_stack(links_.process)) return false;
     return memory.give(std::array{instruction}, links_.process) &&
            memory.give(*reads, links_.process) && memory.give(*writes, links_.process);

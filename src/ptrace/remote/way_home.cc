@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/cpu_state.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/remote/sigreturn_frame.h"
 #include "ptrace/thread/process_memory.h"
@@ -72,7 +73,7 @@ bool is_own_stack(const MemoryMap& map, MemoryReader& memory, const user_regs_st
 // time-out begins anew. A call that was restarted before (restart_syscall(2)) returns EINTR.
 user_regs_struct restarted(user_regs_struct registers) {
     if (!blocked_syscall(registers)) return registers;
-    registers.rip -= WayHome::syscall_instruction_bytes;
+    registers.rip -= syscall_instruction_bytes;
     registers.rax = registers.orig_rax;
     return registers;
 }

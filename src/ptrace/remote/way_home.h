@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/cpu_state.h"
 #include "base/files/fd.h"
 #include "base/guest_address.h"
 #include "base/memory_map.h"
@@ -25,8 +26,6 @@ namespace shadowprof {
 
 class WayHome {
   public:
-    static constexpr std::uint64_t syscall_instruction_bytes = 2;
-
     // Writes the frames below the part of the stack that `thread` uses. It must be a stack that the
     // kernel or the C library made: below the stack pointer of a coroutine there may be anything.
     // Errors: gone; unsupported: there is no such stack, or no room; the thread has a shadow stack,

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/contains.h"
 #include "ptrace/proc/proc.h"
 
 namespace shadowprof {
@@ -21,10 +22,6 @@ constexpr std::array<std::int64_t, 2> executing_calls = {SYS_execve, SYS_execvea
 
 // futex_waitv and futex_requeue, which C libraries do not name yet.
 constexpr std::array<std::int64_t, 2> calls_of_several_futexes = {449, 456};
-
-bool is_one_of(std::int64_t number, const std::array<std::int64_t, 2>& calls) {
-    return std::ranges::find(calls, number) != calls.end();
-}
 
 // The same, as what may be missing.
 template <typename Value>
@@ -172,9 +169,9 @@ std::string ForwardedProcess::why_not_made(const CallRequest& request) const {
     const auto threads = live_threads();
     // The thread would take the place and the id of the first one.
     const bool is_first = thread(request.thread).tid() == target_.pid();
-    if ((threads > 1 || !is_first) && is_one_of(number, executing_calls))
+    if ((threads > 1 || !is_first) && contains(executing_calls, number))
         return "a program of several threads executes another";
-    if (threads > 1 && is_one_of(number, calls_of_several_futexes))
+    if (threads > 1 && contains(calls_of_several_futexes, number))
         return "it waits for several futexes at once";
     if (number == SYS_userfaultfd) return "it sees to its own page faults (userfaultfd)";
     if (threads >= GuestThreads::max_threads && (number == SYS_clone || number == SYS_clone3))

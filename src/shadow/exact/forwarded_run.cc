@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/cpu_state.h"
 #include "decoder/client_request.h"
 #include "profile/statistics/random.h"
 #include "ptrace/proc/proc.h"
@@ -602,7 +603,7 @@ void ForwardedRun::begin_program() {
 // emulation. `call` are its registers at the call.
 void ForwardedRun::note_result(const CpuState& call, const Passage& passage) {
     if (!options_.profiles.has<SystemCallList>() || !passage.result || passage.executed) return;
-    consumer_.note({.pc = call.rip - syscall_bytes,
+    consumer_.note({.pc = call.rip - syscall_instruction_bytes,
                     .value = static_cast<std::uint32_t>(call[Gpr::rax]),
                     .key = *passage.result,
                     .probe = call_result_note,

@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 
+#include "base/contains.h"
+#include "base/cpu_state.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/thread/process_memory.h"
 #include "ptrace/thread/thread_registers.h"
@@ -24,11 +26,6 @@ constexpr std::array<std::int64_t, 6> affinity_calls = {
 
 // Calls that bear processes.
 constexpr std::array<std::int64_t, 4> bearing_calls = {SYS_fork, SYS_vfork, SYS_clone, SYS_clone3};
-
-template <std::size_t Count>
-bool is_one_of(std::int64_t number, const std::array<std::int64_t, Count>& calls) {
-    return std::ranges::find(calls, number) != calls.end();
-}
 
 // The word that the kernel clears when the thread or process ends that this call has started.
 GuestAddress cleared_at_end_of_new(const CpuState& cpu, MemoryReader& memory) {
@@ -85,8 +82,8 @@ Result<std::optional<Passage>> ForwardedThread::make_call(const CallRequest& req
     // A child begins with the process's own extended state.
     TRY(enter_call(request.cpu, request.is_current != 0));
     // The program asks for its own processors, or bears what inherits them.
-    if (is_one_of(number_, affinity_calls)) processor_.remove(tid());
-    const bool bears = is_one_of(number_, bearing_calls);
+    if (contains(affinity_calls, number_)) processor_.remove(tid());
+    const bool bears = contains(bearing_calls, number_);
     const NativeRun::CallManner manner{.names_writes = false,
                                        .handlers_first = false,
                                        .follows_threads = true,
@@ -132,14 +129,14 @@ Result<std::optional<Passage>> ForwardedThread::passage_of(bool is_at_exit) {
 // To be called when a call was made.
 void ForwardedThread::finish_call() {
     place_ = State::runs;
-    if (is_one_of(number_, affinity_calls)) processor_.add(tid());
+    if (contains(affinity_calls, number_)) processor_.add(tid());
     if (number_ == SYS_set_tid_address) cleared_at_end_ = {state_[Gpr::rdi]};
 }
 
 Result<void> ForwardedThread::enter_call(const CpuState& cpu, bool with_extended) {
     TRY_ASSIGN(auto registers, thread_.registers());
     store_general(cpu, registers);
-    registers.rip -= syscall_bytes;
+    registers.rip -= syscall_instruction_bytes;
     registers.orig_rax = no_syscall;
     TRY(thread_.set_registers(registers));
     if (with_extended) TRY(native_.make_state_true());
@@ -172,7 +169,8 @@ CallAnswer ForwardedThread::end_of_killed() const {
 
 CpuState ForwardedThread::state_without_emulation() const {
     auto cpu = state_;
-    if (place_ == State::waits || place_ == State::calls) cpu.rip = cpu.rip - syscall_bytes;
+    if (place_ == State::waits || place_ == State::calls)
+        cpu.rip = cpu.rip - syscall_instruction_bytes;
     return cpu;
 }
 

@@ -20,8 +20,6 @@
 
 namespace shadowprof {
 
-inline constexpr std::uint64_t syscall_bytes = 2;  // of the instruction
-
 class ForwardedThread {
   public:
     // The program's first thread; `thread` must outlive the object, here and for take_born().

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/cpu_state.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/process_memory.h"
@@ -23,7 +24,6 @@ namespace {
 
 using Kind = WaitStatus::Kind;
 
-constexpr std::uint64_t syscall_instruction_bytes = 2;
 // How much stack a vDSO function may use.
 constexpr std::uint64_t vdso_stack_bytes = 4096;
 // How much a vDSO function writes at each pointer that it is given: struct timespec or less.

@@ -95,7 +95,7 @@ ContextStep StackTree::return_to(ContextId context, CodeLocation place) {
 }
 
 ContextId StackTree::replace_function(ContextId context, CodeLocation function) {
-    const Node node = nodes_[context];
+    const Node& node = nodes_[context];
     if (node.folded || context == 0 || node.frame.function == function) return context;
     return child(node.parent, {node.frame.return_to, function});
 }
