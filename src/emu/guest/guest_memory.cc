@@ -210,7 +210,7 @@ bool GuestMemory::grow_stack(GuestAddress address) {
     mappings.push_back(grown);
     set_layout(std::move(mappings));
     fresh_.add(grown.start, old_start);
-    return fetch(grown, address, true);
+    return fetch(grown, address, false);
 }
 
 std::span<const std::byte> GuestMemory::readable_bytes(GuestAddress address) {

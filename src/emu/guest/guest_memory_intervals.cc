@@ -93,7 +93,7 @@ void GuestMemory::note_dirty(Chunk& chunk, std::uint16_t pages) {
 // Whether the chunk before is dirty as a whole. Then writes are likely to go on here.
 bool GuestMemory::goes_on_dirty(const Mapping& mapping, GuestAddress chunk_start) {
     const auto* before = chunk_of(chunk_start - page_bytes);
-    return before && before->dirty == all_pages && !mapping.shared && !is_aliased(mapping);
+    return before && before->dirty == all_pages && !mapping.shared;
 }
 
 // Each first write to a page costs a signal. So the more pages of a chunk were written to, the more
@@ -102,21 +102,19 @@ bool GuestMemory::make_dirty_around(const Mapping& mapping, GuestAddress address
     const GuestAddress chunk_start{address.value & ~(chunk_bytes - 1)};
     auto& chunk = *chunk_of(address);
     if (!make_dirty(chunk, address.page())) return false;
-    if (mapping.shared || is_aliased(mapping)) return true;
+    if (mapping.shared) return true;
     const auto written = static_cast<unsigned>(std::popcount(chunk.dirty));
-    const unsigned pages = goes_on_dirty(mapping, chunk_start)
-                               ? chunk_pages
-                               : std::min(std::bit_floor(written), unsigned{chunk_pages});
+    const unsigned pages =
+        goes_on_dirty(mapping, chunk_start) ? chunk_pages : std::bit_floor(written);
     const auto inside = pages_between(std::max(chunk_start, mapping.start),
                                       std::min(chunk_start + chunk_bytes, mapping.end));
     for_each_run(static_cast<std::uint32_t>(pages_around(address, pages) & inside & chunk.resident &
                                             ~chunk.dirty & ~chunk.watched & ~chunk.real),
                  [&](unsigned first, unsigned count) {
-                     if (mprotect(host(chunk_start + first * page_bytes), count * page_bytes,
-                                  PROT_READ | PROT_WRITE) != 0)
-                         return;
-                     chunk.dirty =
-                         static_cast<std::uint16_t>(chunk.dirty | (((1u << count) - 1) << first));
+                     const auto start = chunk_start + first * page_bytes;
+                     const auto bytes = count * page_bytes;
+                     if (mprotect(host(start), bytes, PROT_READ | PROT_WRITE) == 0)
+                         note_dirty(chunk, pages_between(start, start + bytes));
                  });
     return true;
 }

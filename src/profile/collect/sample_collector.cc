@@ -461,9 +461,7 @@ void SampleCollector::skip(std::span<const BlockToken> blocks) {
     if (left != 0) return follower_.start(followed.node, {});
     for (BlockToken token : skipped) instructions_ += blocks_[token].instructions;
     if (auto& bursts = threads_[current_].bursts) bursts->take({}, skipped, blocks_, burst_sink_);
-    std::vector<PathGraph::LinkId> taken;
-    followed = graph_.follow(followed.node, skipped, 0, taken);
-    for (auto link : taken) graph_.count(link, weight_);
+    followed = graph_.follow_and_count(followed.node, skipped, 0, weight_);
     consume();
     follower_.start(followed.node, skipped);
 }

@@ -122,10 +122,9 @@ PathGraph::Followed PathGraph::follow_and_count(NodeId from, std::span<const Blo
                                                 std::size_t open, std::uint64_t times) {
     return take_paths(from, stream, open, [&](NodeId node, std::span<const BlockToken> path) {
         const auto hash = path_hash(path);
-        auto known = find_path(path, hash);
+        const auto known = find_path(path, hash);
         if (!known && single_paths_.is_first(hash)) return take_single(node, path, times);
-        if (!known) known = path_id(path, hash);
-        const LinkId link = link_id(node, *known);
+        const LinkId link = link_id(node, known ? *known : add_path(path, hash));
         count(link, times);
         return rest(links_[link].to);
     });
@@ -176,8 +175,13 @@ std::optional<PathGraph::PathId> PathGraph::find_path(std::span<const BlockToken
         hash, [&](std::uint32_t i) { return std::ranges::equal(tokens_of(paths_[i]), path); });
 }
 
-PathGraph::PathId PathGraph::path_id(std::span<const BlockToken> path, std::uint64_t hash) {
-    if (const auto found = find_path(path, hash)) return *found;
+PathGraph::PathId PathGraph::path_id(std::span<const BlockToken> path) {
+    const auto hash = path_hash(path);
+    const auto found = find_path(path, hash);
+    return found ? *found : add_path(path, hash);
+}
+
+PathGraph::PathId PathGraph::add_path(std::span<const BlockToken> path, std::uint64_t hash) {
     path_index_.insert(hash, paths_.size());
     paths_.push_back(
         {static_cast<std::uint32_t>(tokens_.size()), static_cast<std::uint32_t>(path.size())});

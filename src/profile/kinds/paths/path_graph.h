@@ -142,8 +142,8 @@ class PathGraph {
                         Take take);
     NodeId take_single(NodeId from, std::span<const BlockToken> path, std::uint64_t times);
 
-    PathId path_id(std::span<const BlockToken> path) { return path_id(path, path_hash(path)); }
-    PathId path_id(std::span<const BlockToken> path, std::uint64_t hash);
+    PathId path_id(std::span<const BlockToken> path);
+    PathId add_path(std::span<const BlockToken> path, std::uint64_t hash);
     std::optional<PathId> find_path(std::span<const BlockToken> path, std::uint64_t hash) const;
     LinkId link_id(NodeId from, PathId path);
     LinkId add_link(NodeId from, PathId path);

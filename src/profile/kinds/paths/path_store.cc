@@ -7,6 +7,7 @@
 
 #include "profile/code/block_view.h"
 #include "profile/merge/join.h"
+#include "profile/profile_size.h"
 
 namespace shadowprof {
 

@@ -10,7 +10,6 @@
 #include "profile/code/index_table.h"
 #include "profile/flow/flow.h"
 #include "profile/profile.h"
-#include "profile/profile_size.h"
 #include "profile/statistics/batch_means.h"
 #include "profile/statistics/count_scale.h"
 
@@ -21,8 +20,8 @@ class PathStore {
     struct Limits {
         std::size_t paths = 0;   // at least 2
         std::size_t blocks = 0;  // of all paths together; at least those of two paths
-        // Of the listed ones in a file (profile_size.h).
-        std::uint64_t listed_bytes = 2 * max_path_bytes(default_max_profile_bytes);
+        // The paths that fill() lists take at most so much of a file (profile_size.h).
+        std::uint64_t listed_bytes = ~std::uint64_t{0};
     };
     explicit PathStore(Limits limits);
 
