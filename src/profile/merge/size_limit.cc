@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "profile/kinds/registry.h"
 #include "profile/kinds/stacks/stack_folder.h"
 #include "profile/merge/join.h"
 #include "profile/profile_size.h"
@@ -18,8 +17,12 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::string_view stacks_note = "folded call stacks: ", paths_note = "left out paths: ",
-                           values_note = "left out values of operands: ";
+constexpr std::string_view stacks_note = "folded call stacks: ";
+
+// How a note names the records of a kind, whose list in the file is `name`.
+std::string left_out_note(std::string_view name) {
+    return fmt::format("left out {}: ", name == ValueList::name ? "values of operands" : name);
+}
 
 // Errors of counts that may vary together.
 void add_linearly(std::optional<double>& sum, const std::optional<double>& error) {
@@ -71,6 +74,11 @@ std::uint64_t bytes_of(const std::vector<Record>& list) {
     return bytes;
 }
 
+void remove_copies(std::vector<CodeLocation>& locations) {
+    std::ranges::sort(locations);
+    locations.erase(std::unique(locations.begin(), locations.end()), locations.end());
+}
+
 // What the lists without a limit take, and all locations but those of values.
 std::uint64_t bytes_of_others(const Profile& profile) {
     std::uint64_t records = 0;
@@ -83,8 +91,7 @@ std::uint64_t bytes_of_others(const Profile& profile) {
         if constexpr (!std::is_same_v<Kind, StackList> && !std::is_same_v<Kind, PathList>)
             records += Kind::of(profile).size();
     });
-    std::ranges::sort(locations);
-    locations.erase(std::unique(locations.begin(), locations.end()), locations.end());
+    remove_copies(locations);
     return records * record_file_bytes + locations.size() * location_file_bytes;
 }
 
@@ -136,15 +143,36 @@ std::uint64_t fold_stacks(std::vector<Stack>& stacks, std::uint64_t max_bytes) {
     return number;
 }
 
-// Removes the coldest records, which are the last ones, and adds them to the counters.
+// How many of the hottest records, which are the first, have at most `max_bytes`.
 template <typename Record>
-void leave_out_coldest(std::vector<Record>& list, std::uint64_t max_bytes, std::uint64_t& number,
-                       std::uint64_t& executions) {
+std::size_t number_within(const std::vector<Record>& list, std::uint64_t max_bytes) {
     std::uint64_t bytes = 0;
     const auto first = std::ranges::find_if(
         list, [&](const Record& record) { return (bytes += bytes_of(record)) > max_bytes; });
-    number += static_cast<std::uint64_t>(list.end() - first);
-    for (auto record = first; record != list.end(); ++record) executions += record->count;
+    return static_cast<std::size_t>(first - list.begin());
+}
+
+// The names of the counters of records that were left out, and of their executions.
+template <typename Kind>
+std::string number_counter() {
+    return fmt::format("{}_left_out", Kind::name);
+}
+template <typename Kind>
+std::string executions_counter() {
+    return fmt::format("{}_given_up", Kind::name);
+}
+
+// Removes all records but the `kept` hottest and adds them to the counters.
+template <typename Kind>
+void leave_out_coldest(Profile& profile, std::size_t kept) {
+    auto& list = Kind::of(profile);
+    auto& counters = profile.sampling.counters;
+    const auto first = list.begin() + static_cast<std::ptrdiff_t>(kept);
+    counters[number_counter<Kind>()] += list.size() - kept;
+    if constexpr (requires { first->count; }) {
+        auto& executions = counters[executions_counter<Kind>()];
+        for (auto record = first; record != list.end(); ++record) executions += record->count;
+    }
     list.erase(first, list.end());
 }
 
@@ -177,31 +205,59 @@ void note_folded(Profile& profile) {
                     percent(folded, instructions), stacks));
 }
 
-template <typename Record>
-void note_left_out(std::vector<std::string>& notes, std::string_view begin,
-                   const std::vector<Record>& kept, std::uint64_t number,
-                   std::uint64_t executions_left_out) {
-    std::uint64_t executions = executions_left_out;
-    for (const Record& record : kept) executions += record.count;
-    set_note(notes, begin, number,
-             fmt::format("the {} coldest, {:.2f}% of the executions; --max-size keeps more", number,
-                         percent(executions_left_out, executions)));
+template <typename Kind>
+void note_left_out(Profile& profile) {
+    auto& counters = profile.sampling.counters;
+    const auto number = counters.find(number_counter<Kind>());
+    if (number == counters.end()) return;
+    std::string text = fmt::format("the {} coldest", number->second);
+    if constexpr (requires { Kind::of(profile).front().count; }) {
+        const std::uint64_t left_out = counters[executions_counter<Kind>()];
+        std::uint64_t executions = left_out;
+        for (const auto& record : Kind::of(profile)) executions += record.count;
+        text += fmt::format(", {:.2f}% of the executions", percent(left_out, executions));
+    }
+    set_note(profile.notes, left_out_note(Kind::name), number->second,
+             text + "; --max-size keeps more");
 }
 
 }  // namespace
 
 void keep_size(Profile& profile, std::uint64_t max_bytes) {
-    auto& counters = profile.sampling.counters;
-    counters["folded_stacks"] += fold_stacks(profile.stacks, max_stack_bytes(max_bytes));
-    auto &paths = counters["paths_left_out"], &path_executions = counters["paths_given_up"];
-    leave_out_coldest(profile.paths, max_path_bytes(max_bytes), paths, path_executions);
-    auto &values = counters["values_left_out"], &value_executions = counters["values_given_up"];
-    leave_out_coldest(profile.values, bytes_for_values(profile, max_bytes), values,
-                      value_executions);
+    profile.sampling.counters["folded_stacks"] +=
+        fold_stacks(profile.stacks, max_stack_bytes(max_bytes));
+    leave_out_coldest<PathList>(profile, number_within(profile.paths, max_path_bytes(max_bytes)));
+    leave_out_coldest<ValueList>(
+        profile, number_within(profile.values, bytes_for_values(profile, max_bytes)));
 
     note_folded(profile);
-    note_left_out(profile.notes, paths_note, profile.paths, paths, path_executions);
-    note_left_out(profile.notes, values_note, profile.values, values, value_executions);
+    note_left_out<PathList>(profile);
+    note_left_out<ValueList>(profile);
+}
+
+std::vector<CodeLocation> functions_of(const std::vector<Stack>& stacks) {
+    std::vector<CodeLocation> functions;
+    for (const Stack& stack : stacks)
+        if (!stack.frames.empty()) functions.push_back(stack.frames.back());
+    remove_copies(functions);
+    return functions;
+}
+
+void keep_hottest(Profile& profile, double share) {
+    const auto share_of = [&](std::size_t size) {
+        return static_cast<std::size_t>(share * static_cast<double>(size));
+    };
+    std::uint64_t stack_bytes = functions_of(profile.stacks).size() * stack_file_bytes(0);
+    for (std::size_t i = 0; i < share_of(profile.stacks.size()); ++i)
+        stack_bytes += bytes_of(profile.stacks[i]);
+    profile.sampling.counters["folded_stacks"] += fold_stacks(profile.stacks, stack_bytes);
+    note_folded(profile);
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (!is_kept_whole<Kind> && !std::is_same_v<Kind, StackList>) {
+            leave_out_coldest<Kind>(profile, share_of(Kind::of(profile).size()));
+            note_left_out<Kind>(profile);
+        }
+    });
 }
 
 }  // namespace shadowprof

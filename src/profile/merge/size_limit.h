@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
+#include <vector>
 
-#include "profile/profile.h"
+#include "profile/kinds/registry.h"
 
 namespace shadowprof {
 
@@ -13,5 +15,21 @@ namespace shadowprof {
 // whole. The counts of functions stay what they are. Of stacks that were folded into one, errors
 // add up, as their counts may vary together. Needs paths and values in the order of their heat.
 void keep_size(Profile& profile, std::uint64_t max_bytes);
+
+// Whether keep_hottest() leaves a list as it is: its times are the run's, or it has few records.
+template <typename Kind>
+inline constexpr bool is_kept_whole = requires {
+    Kind::is_kept_whole;
+}
+|| std::is_same_v<Kind, MethodList> || std::is_same_v<Kind, ProbeList>;
+
+// The functions that execute in the stacks, each once.
+std::vector<CodeLocation> functions_of(const std::vector<Stack>& stacks);
+
+// Leaves out what is coldest in each list, so that `share` of its records is left, and folds call
+// stacks until they take no more than the hottest ones did. Counters say how many records were left
+// out and how many executions they had, notes say which share. Needs lists in the order of their
+// heat and 0 <= share < 1.
+void keep_hottest(Profile& profile, double share);
 
 }  // namespace shadowprof

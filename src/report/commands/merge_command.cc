@@ -6,6 +6,7 @@
 #include "base/files/safe_output.h"
 #include "profile/merge/merge.h"
 #include "profile/merge/size_limit.h"
+#include "report/profile_file/file_size_limit.h"
 #include "report/profile_file/profile_reader.h"
 #include "report/profile_file/save_profile.h"
 #include "report/symbols/merged_symbols.h"
@@ -43,8 +44,9 @@ Result<MergeOutcome> merge_profiles(const std::vector<std::string>& inputs,
     Sum sum;
     for (const std::string& path : inputs) TRY(sum.add(path, max_bytes));
     keep_size(*sum.profile, max_bytes);
-    const Profile& profile = *sum.profile;
+    Profile& profile = *sum.profile;
     sum.symbols.number_as(profile.modules);
+    keep_file_size(profile, sum.symbols, max_bytes);
     TRY_ASSIGN(std::string name, save_profile(profile, sum.symbols, out));
     return MergeOutcome{std::move(name), profile.run.merged_runs, profile.sampling.samples,
                         profile.sampling.instructions};

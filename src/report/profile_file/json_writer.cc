@@ -99,6 +99,7 @@ void JsonWriter::null() {
 void JsonWriter::flush() {
     if (!error_)
         if (auto written = sink_.write(buffer_); !written) error_ = std::move(written).error();
+    flushed_bytes_ += buffer_.size();
     buffer_.clear();
 }
 

@@ -74,6 +74,9 @@ class JsonWriter {
     // Ends the document with a newline. Returns the sink's first error, if any.
     Result<void> finish();
 
+    // The size of what was written so far.
+    std::uint64_t bytes() const { return flushed_bytes_ + buffer_.size(); }
+
   private:
     void integer(std::int64_t number);
     void natural(std::uint64_t number);
@@ -86,6 +89,7 @@ class JsonWriter {
 
     ByteSink& sink_;
     std::string buffer_;
+    std::uint64_t flushed_bytes_ = 0;
     std::vector<bool> has_elements_;  // for each open container
     bool after_key_ = false;
     std::optional<Error> error_;

@@ -8,6 +8,7 @@
 #include "report/lists/methods.h"
 #include "report/profile_file/json_writer.h"
 #include "report/profile_file/location_numbers.h"
+#include "report/profile_file/location_writer.h"
 #include "report/profile_file/old_names.h"
 #include "report/profile_file/record_writer.h"
 #include "syscalls/syscall_facts.h"
@@ -53,10 +54,6 @@ class ProfileWriter {
         numbers_.sort();
     }
 
-    void line_or_null(std::uint32_t line) {
-        json_.member("line", line != 0 ? std::optional(line) : std::nullopt);
-    }
-
     void write_tool() {
         json_.key("tool");
         json_.begin_object();
@@ -81,30 +78,8 @@ class ProfileWriter {
     }
 
     void write_locations() {
-        json_.array("locations", numbers_.sorted(), [&](CodeLocation l) {
-            const CodeSymbol& symbol = symbols_.symbol(l);
-            std::optional<std::uint64_t> offset;
-            if (symbol.function_start) offset = l.address - *symbol.function_start;
-            json_.begin_object();
-            json_.member("module", l.module);
-            json_.member("address", hex_text(l.address));
-            json_.text_or_null("function", symbol.function);
-            json_.member("offset", offset);
-            json_.text_or_null("file", symbol.file);
-            line_or_null(symbol.line);
-            json_.array("inlined", symbol.inlined,
-                        [&](const InlinedFrame& frame) { inlined(frame); });
-            json_.text_or_null("text", symbols_.instruction_text(l));
-            json_.end_object();
-        });
-    }
-
-    void inlined(const InlinedFrame& frame) {
-        json_.begin_object();
-        json_.text_or_null("function", frame.function);
-        json_.text_or_null("file", frame.file);
-        line_or_null(frame.line);
-        json_.end_object();
+        json_.array("locations", numbers_.sorted(),
+                    [&](CodeLocation l) { write_location(json_, symbols_, l); });
     }
 
     void write_syscalls() {

@@ -1,0 +1,108 @@
+#include "report/profile_file/file_size_limit.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "profile/kinds/registry.h"
+#include "profile/merge/size_limit.h"
+#include "report/lists/methods.h"
+#include "report/profile_file/profile_reader.h"
+#include "report/profile_file/profile_writer.h"
+#include "report/testdata/sample_profile.h"
+
+namespace shadowprof::file_size_limit_test {
+namespace {
+
+constexpr std::uint64_t copies = 1000;
+
+// Every record of the sample many times, each time at places of its own.
+Profile large_profile() {
+    Profile p = sample_profile();
+    for_each_kind([&]<typename Kind>() {
+        if constexpr (is_kept_whole<Kind>) return;
+        auto& list = Kind::of(p);
+        const auto few = list;
+        list.clear();
+        for (const auto& record : few)
+            for (std::uint64_t i = 0; i < copies; ++i) {
+                list.push_back(record);
+                const auto move = [&](CodeLocation& at) { at.address += 64 * i; };
+                LocationVisitor visitor(move);
+                fields(visitor, list.back());
+            }
+    });
+    return p;
+}
+
+// Gives every place a function with a long name.
+RecordedSymbols long_names(const Profile& profile) {
+    RecordedSymbols symbols;
+    for_each_location(profile, [&](CodeLocation at) {
+        symbols.add(at, {.function = std::string(500, 'f') + std::to_string(at.address)}, "nop");
+    });
+    return symbols;
+}
+
+std::string written(const Profile& profile, SymbolSource& symbols) {
+    StringSink sink;
+    REQUIRE(write_profile(profile, symbols, sink));
+    return sink.text();
+}
+
+// Executions of all edges, with those that the counter has.
+std::uint64_t edge_executions(const Profile& p) {
+    const auto& counters = p.sampling.counters;
+    std::uint64_t sum = counters.contains("edges_given_up") ? counters.at("edges_given_up") : 0;
+    for (const Edge& edge : p.edges) sum += edge.count;
+    return sum;
+}
+
+// Limits the profile and says by what.
+void check_limit(Profile& p, SymbolSource& symbols, std::uint64_t max_bytes) {
+    p.methods = derive_methods(p, symbols);
+    const Profile whole = p;
+    keep_file_size(p, symbols, max_bytes);
+    const auto text = written(p, symbols);
+    CHECK(text.size() <= max_bytes);
+    CHECK(text.size() > max_bytes / 10 * 8);
+    CHECK(parse_profile(text).has_value());
+
+    CHECK(p.edges.size() < whole.edges.size());
+    CHECK(p.edges.front() == whole.edges.front());
+    CHECK(p.sampling.counters.at("edges_left_out") == whole.edges.size() - p.edges.size());
+    CHECK(edge_executions(p) == edge_executions(whole));
+    CHECK(p.methods.size() == whole.methods.size());
+    CHECK(p.threads.size() == whole.threads.size());
+    CHECK(p.notes.size() > whole.notes.size());
+}
+
+}  // namespace
+
+TEST_CASE("a file has at most the size that was asked for, and counters say what is not in it") {
+    Profile p = large_profile();
+    RecordedSymbols symbols;
+    REQUIRE(written(p, symbols).size() > 3'000'000);
+    check_limit(p, symbols, 2'000'000);
+}
+
+TEST_CASE("long names count") {
+    Profile p = large_profile();
+    auto symbols = long_names(p);
+    check_limit(p, symbols, 2'000'000);
+}
+
+TEST_CASE("a profile that fits stays as it is, and so does one that was limited") {
+    Profile p = large_profile();
+    RecordedSymbols symbols;
+    const auto before = written(p, symbols);
+    keep_file_size(p, symbols, 100'000'000);
+    CHECK_MESSAGE((written(p, symbols) == before), "it changed");
+    keep_file_size(p, symbols, 2'000'000);
+    const auto limited = written(p, symbols);
+    CHECK_MESSAGE((limited != before), "it is as it was");
+    keep_file_size(p, symbols, 2'000'000);
+    CHECK_MESSAGE((written(p, symbols) == limited), "it changed");
+}
+
+}  // namespace shadowprof::file_size_limit_test
