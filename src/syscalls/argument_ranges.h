@@ -78,8 +78,9 @@ inline void add_message_arguments(std::uint64_t at, MemoryReader& memory, Argume
         ranges.add(body->vectors, std::min(body->vector_count, max_vectors) * sizeof(IoVector));
 }
 
-inline std::uint64_t message_count(const MemoryAccess& access, const CallArguments& a) {
-    return std::min(a[access.other] & UINT32_MAX, max_messages);
+// The number of struct mmsghdr, as a call's argument says.
+inline std::uint64_t message_count(std::uint64_t count) {
+    return std::min(count & UINT32_MAX, max_messages);
 }
 
 }  // namespace shadowprof

@@ -33,7 +33,7 @@ void add_arguments(const MemoryAccess& access, const CallArguments& a, MemoryRea
         case Kind::message:
             return add_message_arguments(at, memory, ranges);
         case Kind::messages:
-            for (std::uint64_t i = 0; i < message_count(access, a); ++i)
+            for (std::uint64_t i = 0; i < message_count(a[access.other]); ++i)
                 add_message_arguments(at + i * message_bytes, memory, ranges);
             return;
         case Kind::set:

@@ -4,6 +4,8 @@
 #include <asm/unistd.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "syscalls/syscall_lookup.h"
@@ -93,6 +95,78 @@ TEST_CASE("what is written whole if at all may be left, what the result counts m
     CHECK(maybe_written(__NR_poll, {0x1000, 3}) == Ranges{range(0x1000, 0x1018)});
     CHECK(maybe_written(__NR_read, {1, 0x1000, 500}) == Ranges{});
     CHECK(maybe_written(__NR_write, {1, 0x1000, 500}) == Ranges{});
+}
+
+TEST_CASE("the mask of pselect6 is behind a pointer and a size") {
+    Memory memory;
+    memory.put(0x1800, std::array<std::uint64_t, 2>{0x1900, 8});
+    CHECK(reads(__NR_pselect6, {65, 0x1000, 0, 0x1100, 0x1200, 0x1800}, memory) ==
+          Ranges{range(0x1000, 0x1010), range(0x1100, 0x1110), range(0x1200, 0x1210),
+                 range(0x1800, 0x1810), range(0x1900, 0x1908)});
+    CHECK(reads(__NR_pselect6, {1, 0, 0, 0, 0, 0}, memory) == Ranges{});
+}
+
+TEST_CASE("several messages are read one by one: those that come without their buffers") {
+    Memory memory;
+    for (const std::uint64_t at : {0x1000u, 0x1040u}) {
+        memory.put(at + 16, std::array<std::uint64_t, 2>{0x2000 + at, 1});
+        memory.put(0x2000 + at, std::array<std::uint64_t, 2>{0x1800 + at, 5});
+    }
+    CHECK(reads(__NR_recvmmsg, {3, 0x1000, 2}, memory) ==
+          Ranges{range(0x1000, 0x100c), range(0x1010, 0x1030), range(0x3000, 0x3010),
+                 range(0x1040, 0x104c), range(0x1050, 0x1070), range(0x3040, 0x3050)});
+    const auto sent = reads(__NR_sendmmsg, {3, 0x1000, 2}, memory);
+    REQUIRE(sent);
+    CHECK(std::ranges::count(*sent, range(0x2800, 0x2805)) == 1);
+    CHECK(std::ranges::count(*sent, range(0x2840, 0x2845)) == 1);
+    CHECK(maybe_written(__NR_sendmmsg, {3, 0x1000, 2}) == Ranges{range(0x1000, 0x1080)});
+}
+
+// Where it is not known what such a call reads or writes, it holds up all other threads.
+TEST_CASE("what calls that wait read and write is known") {
+    Memory memory;
+    for (const auto number : {__NR_poll,
+                              __NR_ppoll,
+                              __NR_select,
+                              __NR_pselect6,
+                              __NR_epoll_wait,
+                              __NR_epoll_pwait,
+                              __NR_wait4,
+                              __NR_waitid,
+                              __NR_pause,
+                              __NR_rt_sigsuspend,
+                              __NR_rt_sigtimedwait,
+                              __NR_nanosleep,
+                              __NR_clock_nanosleep,
+                              __NR_futex,
+                              __NR_semop,
+                              __NR_semtimedop,
+                              __NR_mq_timedsend,
+                              __NR_mq_timedreceive,
+                              __NR_flock,
+                              __NR_accept,
+                              __NR_accept4,
+                              __NR_connect,
+                              __NR_recvfrom,
+                              __NR_recvmsg,
+                              __NR_recvmmsg,
+                              __NR_sendto,
+                              __NR_sendmsg,
+                              __NR_sendmmsg,
+                              __NR_read,
+                              __NR_readv,
+                              __NR_write,
+                              __NR_writev,
+                              __NR_splice,
+                              __NR_tee,
+                              __NR_sendfile}) {
+        CAPTURE(number);
+        const auto* facts = find_syscall_facts(static_cast<std::uint64_t>(number));
+        REQUIRE(facts);
+        CHECK(facts->memory.is_known);
+        CHECK(facts->memory.knows_reads);
+        CHECK(!may_change_layout(static_cast<std::uint64_t>(number)));
+    }
 }
 
 }  // namespace shadowprof::call_memory_test

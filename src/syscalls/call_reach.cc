@@ -56,6 +56,16 @@ void add_sent_message(std::uint64_t at, MemoryReader& memory, ArgumentRanges& ra
         add_gathered(body->vectors, body->vector_count, memory, ranges);
 }
 
+// The last argument of pselect6(2), as there can be no seventh.
+void add_signal_mask(std::uint64_t at, MemoryReader& memory, ArgumentRanges& ranges) {
+    struct SignalMask {
+        std::uint64_t set, size_bytes;
+    };
+    ranges.add(at, sizeof(SignalMask));
+    if (const auto mask = read_value<SignalMask>(memory, {at}))
+        ranges.add(mask->set, std::min(mask->size_bytes, max_transfer_bytes));
+}
+
 // Returns false if it is not known what is read.
 bool add_read(const MemoryRead& read, const CallArguments& a, MemoryReader& memory,
               ArgumentRanges& ranges) {
@@ -81,8 +91,19 @@ bool add_read(const MemoryRead& read, const CallArguments& a, MemoryReader& memo
         case ReadKind::received_message:
             add_message_arguments(at, memory, ranges);
             return true;
+        case ReadKind::sent_messages:
+            for (std::uint64_t i = 0; i < message_count(a[read.other]); ++i)
+                add_sent_message(at + i * message_bytes, memory, ranges);
+            return true;
+        case ReadKind::received_messages:
+            for (std::uint64_t i = 0; i < message_count(a[read.other]); ++i)
+                add_message_arguments(at + i * message_bytes, memory, ranges);
+            return true;
         case ReadKind::set:
             ranges.add(at, set_bytes(a[0]));
+            return true;
+        case ReadKind::signal_mask:
+            add_signal_mask(at, memory, ranges);
             return true;
         case ReadKind::ioctl: {
             const auto* row = find_ioctl(a[read.other]);
@@ -121,7 +142,7 @@ bool add_doubtful(const MemoryAccess& access, const CallArguments& a, MemoryRead
             add_message_places(at, memory, ranges);
             return true;
         case WriteKind::messages:
-            for (std::uint64_t i = 0; i < message_count(access, a); ++i)
+            for (std::uint64_t i = 0; i < message_count(a[access.other]); ++i)
                 add_message_places(at + i * message_bytes, memory, ranges);
             return true;
         case WriteKind::set:

@@ -56,14 +56,17 @@ struct MemoryAccess {
 struct MemoryRead {
     enum class Kind : std::uint8_t {
         none,
-        fixed,             // `bytes` bytes
-        array,             // argument `other` is the number of elements, `bytes` each
-        string,            // up to its zero, as a path
-        vectors,           // `other` of struct iovec, and all that they point to
-        sent_message,      // struct msghdr, and all that it points to
-        received_message,  // struct msghdr and its vectors alone
-        set,               // an fd_set with as many descriptors as argument 0 says
-        ioctl,             // argument `other` is the request, which says what is read
+        fixed,              // `bytes` bytes
+        array,              // argument `other` is the number of elements, `bytes` each
+        string,             // up to its zero, as a path
+        vectors,            // `other` of struct iovec, and all that they point to
+        sent_message,       // struct msghdr, and all that it points to
+        received_message,   // struct msghdr and its vectors alone
+        sent_messages,      // `other` of struct mmsghdr, and all that they point to
+        received_messages,  // `other` of struct mmsghdr and their vectors alone
+        set,                // an fd_set with as many descriptors as argument 0 says
+        signal_mask,        // the address and the size of a set of signals, and the set
+        ioctl,              // argument `other` is the request, which says what is read
     };
     Kind kind = Kind::none;
     std::uint8_t pointer = 0;
@@ -79,7 +82,7 @@ struct MemoryUse {
     bool writes_more = false;
     std::array<MemoryAccess, 5> accesses = {};
     bool knows_reads = false;  // if false, the call may read anywhere
-    std::array<MemoryRead, 4> reads = {};
+    std::array<MemoryRead, 5> reads = {};
 
     // The same use of a call that reads this memory and no other.
     template <typename... Reads>

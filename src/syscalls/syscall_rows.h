@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysinfo.h>
@@ -145,7 +147,7 @@ inline constexpr SyscallRow rows[] = {
     {63, "uname", benign, sys_uname, "snapshot", uses(writes<utsname>(0)).reading()},
     {64, "semget", unsafe, nullptr, "semaphores of other processes"},
     {65, "semop", unsafe, nullptr, "semaphores of other processes",
-     anything, not_recorded, eintr()},
+     no_memory.reading(elements<sembuf>(1, 2)), not_recorded, eintr()},
     {66, "semctl", unsafe, nullptr, "semaphores of other processes"},
     {67, "shmdt", unsafe, nullptr, "shared memory of other processes"},
     {68, "msgget", unsafe, nullptr, "queues of other processes"},
@@ -233,7 +235,8 @@ inline constexpr SyscallRow rows[] = {
     {127, "rt_sigpending", benign, sys_rt_sigpending, "snapshot",
      uses(writes<KernelSigset>(0)).reading()},
     {128, "rt_sigtimedwait", misc, sys_wait, "the thread would wait for a signal",
-     anything, not_recorded, eintr_after(timespec_pointer, 2, -EAGAIN)},
+     uses(writes<siginfo_t>(1)).reading(reads<KernelSigset>(0), reads<timespec>(2)), not_recorded,
+     eintr_after(timespec_pointer, 2, -EAGAIN)},
     {129, "rt_sigqueueinfo", unsafe, nullptr, "signals a process"},
     {130, "rt_sigsuspend", misc, sys_wait, "the thread would wait for a signal",
      no_memory.reading(reads<KernelSigset>(0)), not_recorded, shows(Shows::never)},
@@ -356,7 +359,8 @@ inline constexpr SyscallRow rows[] = {
     {219, "restart_syscall", unsafe, nullptr, "the interrupted call is not known",
      no_memory, not_recorded, shows(Shows::never)},
     {220, "semtimedop", unsafe, nullptr, "semaphores of other processes",
-     anything, not_recorded, eintr_after(timespec_pointer, 3, -EAGAIN)},
+     no_memory.reading(elements<sembuf>(1, 2), reads<timespec>(3)), not_recorded,
+     eintr_after(timespec_pointer, 3, -EAGAIN)},
     {221, "fadvise64", benign, sys_descriptor_output, "a hint", no_memory.reading()},
     {222, "timer_create", unsafe, nullptr, "timers are not in the snapshot",
      uses(writes<timer_t>(2)).reading(reads<sigevent>(1))},
@@ -390,14 +394,15 @@ inline constexpr SyscallRow rows[] = {
     {240, "mq_open", unsafe, nullptr, "queues of other processes"},
     {241, "mq_unlink", unsafe, nullptr, "queues of other processes"},
     {242, "mq_timedsend", unsafe, nullptr, "queues of other processes",
-     anything, not_recorded, shows(Shows::never)},
+     no_memory.reading(counted(1, 2), reads<timespec>(4)), not_recorded, shows(Shows::never)},
     {243, "mq_timedreceive", unsafe, nullptr, "queues of other processes",
-     anything, not_recorded, shows(Shows::never), transferred_bytes},
+     uses(result(1), writes<unsigned>(3)).reading(reads<timespec>(4)), not_recorded,
+     shows(Shows::never), transferred_bytes},
     {244, "mq_notify", unsafe, nullptr, "queues of other processes"},
     {245, "mq_getsetattr", unsafe, nullptr, "queues of other processes"},
     {246, "kexec_load", unsafe, nullptr, "changes the system"},
     {247, "waitid", misc, sys_wait, "the thread would wait for a child",
-     anything, not_recorded, shows(Shows::never)},
+     uses(writes<siginfo_t>(2), writes<rusage>(4)).reading(), not_recorded, shows(Shows::never)},
     {248, "add_key", unsafe, nullptr, "keys"},
     {249, "request_key", unsafe, nullptr, "keys"},
     {250, "keyctl", unsafe, nullptr, "keys"},
@@ -431,7 +436,8 @@ inline constexpr SyscallRow rows[] = {
     {269, "faccessat", benign, sys_faccessat, "mode bits against the process's ids",
      no_memory.reading(path(1))},
     {270, "pselect6", input, sys_select, "as poll",
-     uses(set(1), set(2), set(3), writes<timespec>(4)),
+     uses(set(1), set(2), set(3), writes<timespec>(4))
+         .reading(set_of(1), set_of(2), set_of(3), reads<timespec>(4), signal_mask(5)),
      recorded(0b111111), eintr(Shows::in_timeout_4)},
     {271, "ppoll", input, sys_ppoll, "as poll",
      uses(in_out<pollfd>(0, 1), writes<timespec>(2))
@@ -442,9 +448,10 @@ inline constexpr SyscallRow rows[] = {
      no_memory.reading()},
     {274, "get_robust_list", unsafe, nullptr, "the list's head is not in the snapshot"},
     {275, "splice", unsafe, nullptr, "moves data between pipes",
-     anything, not_recorded, shows(Shows::always), transferred_bytes},
+     uses(writes<loff_t>(1), writes<loff_t>(3)).reading(reads<loff_t>(1), reads<loff_t>(3)),
+     not_recorded, shows(Shows::always), transferred_bytes},
     {276, "tee", unsafe, nullptr, "moves data between pipes",
-     anything, not_recorded, shows(Shows::always), transferred_bytes},
+     no_memory.reading(), not_recorded, shows(Shows::always), transferred_bytes},
     {277, "sync_file_range", output, sys_descriptor_output, "success assumed", no_memory.reading()},
     {278, "vmsplice", unsafe, nullptr, "moves data between pipes",
      anything, not_recorded, shows(Shows::always), transferred_bytes},
@@ -483,7 +490,9 @@ inline constexpr SyscallRow rows[] = {
     {297, "rt_tgsigqueueinfo", unsafe, nullptr, "signals a thread"},
     {298, "perf_event_open", unsafe, nullptr, "hardware counters"},
     {299, "recvmmsg", input, sys_receive, "as recorded",
-     uses(messages(1, 2), writes<timespec>(4)), recorded(0b11111), eintr()},
+     uses(messages(1, 2), writes<timespec>(4))
+         .reading(received_messages(1, 2), reads<timespec>(4)),
+     recorded(0b11111), eintr()},
     {300, "fanotify_init", unsafe, nullptr, "watches files"},
     {301, "fanotify_mark", unsafe, nullptr, "watches files"},
     {302, "prlimit64", misc, sys_prlimit64, "virtual limits, of itself only",
@@ -493,7 +502,7 @@ inline constexpr SyscallRow rows[] = {
     {305, "clock_adjtime", unsafe, nullptr, "the system's clock"},
     {306, "syncfs", output, sys_descriptor_output, "success assumed", no_memory.reading()},
     {307, "sendmmsg", output, sys_sendmmsg, "swallowed, success assumed",
-     anything, not_recorded, eintr()},
+     uses(in_out<mmsghdr>(1, 2)).reading(sent_messages(1, 2)), not_recorded, eintr()},
     {308, "setns", unsafe, nullptr, "changes namespaces"},
     {309, "getcpu", benign, sys_getcpu, "snapshot",
      uses(writes<unsigned>(0), writes<unsigned>(1)).reading()},

@@ -143,6 +143,15 @@ constexpr MemoryRead sent_message(std::uint8_t pointer) {
 constexpr MemoryRead received_message(std::uint8_t pointer) {
     return {ReadKind::received_message, pointer, 0, 0};
 }
+constexpr MemoryRead sent_messages(std::uint8_t pointer, std::uint8_t count) {
+    return {ReadKind::sent_messages, pointer, count, 0};
+}
+constexpr MemoryRead received_messages(std::uint8_t pointer, std::uint8_t count) {
+    return {ReadKind::received_messages, pointer, count, 0};
+}
+constexpr MemoryRead signal_mask(std::uint8_t pointer) {
+    return {ReadKind::signal_mask, pointer, 0, 0};
+}
 constexpr MemoryRead set_of(std::uint8_t pointer) {
     return {ReadKind::set, pointer, 0, 0};
 }

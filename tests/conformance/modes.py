@@ -38,7 +38,6 @@ MAY_END_EARLY = (
     "it waits for several futexes at once",
     "it maps memory that others may write to, and whose file cannot be opened here",
     "a child of it goes on in the same memory",
-    "it set a timer of processor time",
 )
 COMPARED = re.compile(r"shadowprof: verify: (\d+) intervals .* (\d+) diverged")
 

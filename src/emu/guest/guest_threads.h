@@ -119,7 +119,7 @@ class GuestThreads {
     // Notes that the current thread has executed so many instructions.
     void ran(std::uint64_t instructions);
     // Whether turns end by what ran() is told although time does not end the run.
-    bool counts_turns() const { return lasting_ && threads_.size() > 1; }
+    bool counts_turns() const { return lasting_ && (threads_.size() > 1 || awaits_time_); }
     // How many instructions the current thread may execute until other threads are due or the run
     // ends.
     std::uint64_t turn_left() const;

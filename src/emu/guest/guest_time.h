@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 namespace shadowprof {
@@ -14,9 +15,13 @@ struct GuestTime {
     static constexpr std::int64_t first_real_time_ns = 1'767'225'600'000'000'000;
     static constexpr std::int64_t first_uptime_ns = 1'000'000'000'000;
 
-    std::uint64_t is_virtual = 0;    // 0: the guest has the host's clocks, and the rest is 0
+    static constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
+
+    std::uint64_t is_virtual = 0;    // 0: the guest has the host's clocks, and the next two are 0
     std::uint64_t instructions = 0;  // executed by the program and those that it descends from
     std::uint64_t waited_ns = 0;     // in calls, as long as they said
+    // When a timer of processor time is due: the run then ends between two turns.
+    std::int64_t timer_due_ns = never_ns;
 
     std::int64_t processor_ns() const {
         return static_cast<std::int64_t>(instructions / instructions_per_ns);

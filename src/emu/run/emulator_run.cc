@@ -320,7 +320,7 @@ void Emulator::Run::on_syscall() {
     if (goes_out) sink_.flush();
     const bool was_alone = threads_.size() == 1;
     const auto reason = syscalls_.on_syscall(threads_, e_.memory_, elapsed);
-    if (was_alone && threads_.counts_turns()) e_.forget_history();
+    if (was_alone && threads_.size() > 1 && threads_.counts_turns()) e_.forget_history();
     load_state();
     pc_ = cpu().rip;
     if (reason) {

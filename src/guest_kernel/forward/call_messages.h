@@ -24,9 +24,10 @@ struct CallRequest {
     // Not 0: the process has all that the guest has written, so that others may read and write its
     // memory: a child, or a call of which nothing is known.
     std::uint64_t is_current = 0;
-    std::uint64_t may_wait = 0;  // not 0: the call may be under way while others go on
-    std::int64_t until_ns = 0;   // by CLOCK_MONOTONIC
-    GuestTime time;              // now
+    std::uint64_t may_wait = 0;     // not 0: the call may be under way while others go on
+    std::int64_t until_ns = 0;      // by CLOCK_MONOTONIC
+    std::int64_t processor_ns = 0;  // the guest's processor time, now
+    GuestTime time;                 // now
 };
 
 struct CallAnswer {
@@ -47,6 +48,7 @@ struct CallAnswer {
     std::uint64_t maps_bytes = 0;
     // Not 0: the run must end behind this answer.
     std::uint64_t ends_run = 0;
+    std::int64_t timer_due_ns = GuestTime::never_ns;  // as in GuestTime, from now on
     // If a thread has ended: its id, the word that the kernel clears, and the head of its list of
     // robust futexes, or 0.
     std::int64_t tid = 0;

@@ -163,11 +163,13 @@ ForwardedCalls::Call ForwardedCalls::call_of(const CpuState& cpu) {
 
 // Nothing if the supervisor is gone.
 std::optional<ForwardedCalls::Answer> ForwardedCalls::ask(CallRequest request) {
+    request.processor_ns = processor_ns();
     if (links_.time) request.time = *links_.time;
     const auto bytes = links_.outside.call(std::as_bytes(std::span(&request, 1)));
     if (!bytes || bytes->size() < sizeof(CallAnswer)) return std::nullopt;
     Answer answer;
     std::memcpy(static_cast<CallAnswer*>(&answer), bytes->data(), sizeof(CallAnswer));
+    if (links_.time) links_.time->timer_due_ns = answer.timer_due_ns;
     auto payload = std::span(*bytes).subspan(sizeof(CallAnswer));
     if (answer.kind == CallAnswer::Kind::born) {
         if (payload.size() < sizeof(CpuState)) return std::nullopt;
@@ -193,7 +195,7 @@ std::optional<SampleEnd> ForwardedCalls::on_syscall(GuestThreads& threads, Guest
         if (const auto result = futexes_.call(call.number, call.arguments, threads, space)) {
             if (threads.state(threads.current()) == GuestThreads::State::runs)
                 cpu[Gpr::rax] = static_cast<std::uint64_t>(*result);
-            threads.await_time(futexes_.first_deadline_ns().has_value());
+            await_times(threads);
             return std::nullopt;
         }
     }
@@ -206,6 +208,7 @@ std::optional<SampleEnd> ForwardedCalls::on_syscall(GuestThreads& threads, Guest
     const auto answer = ask(request);
     if (!answer || answer->thread != thread) return SampleEnd::stopped;
     const auto end = follow(*answer, request.is_current != 0, threads, space);
+    await_times(threads);
     if (call.number == SYS_rseq && answer->rax == 0) note_rseq(call, thread);
     if (!end && call.number == SYS_sched_yield) threads.yield();
     return end;
@@ -329,6 +332,17 @@ void ForwardedCalls::abort_restartable(GuestThreads& threads, GuestSpace& space)
     if (sequence && rip.value - sequence->start < sequence->bytes) rip = {sequence->abort};
 }
 
+// Turns end while a time is awaited.
+void ForwardedCalls::await_times(GuestThreads& threads) const {
+    const bool has_timer = links_.time && links_.time->timer_due_ns != GuestTime::never_ns;
+    threads.await_time(has_timer || futexes_.first_deadline_ns());
+}
+
+bool ForwardedCalls::is_timer_due() const {
+    return links_.time && links_.time->timer_due_ns != GuestTime::never_ns &&
+           processor_ns() >= links_.time->timer_due_ns;
+}
+
 void ForwardedCalls::on_moved(GuestThreads::Index thread, GuestThreads::State state) {
     if (state != GuestThreads::State::waits) futexes_.forget(thread);
     if (state != GuestThreads::State::in_call) take_from_kernel(thread);
@@ -341,6 +355,7 @@ std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, Gues
     }
     abort_restartable(threads, space);
     if (std::exchange(begins_, false)) note_under_way(threads);
+    if (is_timer_due()) return SampleEnd::size;
     while (true) {
         const auto deadline_ns = futexes_.first_deadline_ns();
         const bool looks = deadline_ns || threads.has_calls();
@@ -353,7 +368,7 @@ std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, Gues
             continue;
         }
         const bool asks = idle || (threads.has_calls() && host_ns - asked_ns_ > asking_period_ns);
-        threads.await_time(futexes_.first_deadline_ns().has_value());
+        await_times(threads);
         if (!asks) return std::nullopt;
         using enum CallRequest::Kind;
         const auto until_ns = deadline_ns ? host_ns + (*deadline_ns - now_ns) : no_deadline_ns;

@@ -78,6 +78,8 @@ class ForwardedCalls final : public SyscallHandler {
     std::optional<std::int64_t> answer_by_own_time(const Call& call, GuestSpace& space);
     void pass_time_until(std::int64_t monotonic_ns);
     void note_wait(GuestThreads::Index thread, const Call& call);
+    void await_times(GuestThreads& threads) const;
+    bool is_timer_due() const;
     void end_wait(GuestThreads::Index thread, const Call& call, std::uint64_t result);
 
     ProcessLinks links_;

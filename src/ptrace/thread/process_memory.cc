@@ -54,6 +54,12 @@ bool ProcessMemory::read(GuestAddress from, std::span<std::byte> to) {
     return true;
 }
 
+bool WritableProcessMemory::write(GuestAddress to, std::span<const std::byte> from) {
+    const iovec local{const_cast<std::byte*>(from.data()), from.size()};
+    const iovec remote{reinterpret_cast<void*>(to.value), from.size()};
+    return ::process_vm_writev(pid_, &local, 1, &remote, 1, 0) == std::ssize(from);
+}
+
 bool ProcessMemory::read_by_file(GuestAddress from, std::span<std::byte> to) {
     if (!file_) {
         auto opened = open_process_memory(pid_, O_RDONLY);

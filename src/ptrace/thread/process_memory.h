@@ -39,4 +39,19 @@ class ProcessMemory : public MemoryReader {
     UniqueFd file_;
 };
 
+// Writes only where the process itself may write.
+class WritableProcessMemory final : public WritableMemory {
+  public:
+    explicit WritableProcessMemory(pid_t pid) : pid_(pid), readable_(pid) {}
+
+    bool read(GuestAddress from, std::span<std::byte> to) override {
+        return readable_.read(from, to);
+    }
+    bool write(GuestAddress to, std::span<const std::byte> from) override;
+
+  private:
+    pid_t pid_;
+    ProcessMemory readable_;
+};
+
 }  // namespace shadowprof

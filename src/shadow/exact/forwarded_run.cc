@@ -29,6 +29,8 @@ namespace {
 constexpr std::chrono::milliseconds time_before_checks{100};
 // Until when no copy of the process is tried after one could not be made.
 constexpr std::chrono::seconds time_without_copies{1};
+// The kernel's timers of processor time are due at its ticks, every millisecond or less often.
+constexpr std::int64_t least_timer_period_ns = 1'000'000;
 
 std::string unshared_memory(std::string_view name) {
     return fmt::format(
@@ -73,7 +75,7 @@ Result<bool> ForwardedRun::let_go(Result<bool> followed) {
     const bool goes_on = followed && *followed;
     const bool is_gone = !followed && followed.error().code == ErrorCode::gone;
     if (goes_on || is_gone || !is_current_) return followed;
-    const auto released = process_.release(at_);
+    const auto released = process_.release(at_, processor_ns());
     if (!released && followed) return released.error();
     return followed;
 }
@@ -102,10 +104,10 @@ Result<bool> ForwardedRun::begin_stretch() {
 
 bool ForwardedRun::is_check_due() const {
     return options_.checked_share > 0 && !leaves_checks_ && Clock::now() >= check_due_ &&
-           process_.size() == 1 && thread().place() == GuestThreads::State::runs &&
-           !shares_memory_ && std::ranges::none_of(map_.mappings(), [](const Mapping& m) {
-               return m.shared && m.writable;
-           });
+           process_.timers().deadline_ns() == ProcessorTimers::never_ns && process_.size() == 1 &&
+           thread().place() == GuestThreads::State::runs && !shares_memory_ &&
+           std::ranges::none_of(map_.mappings(),
+                                [](const Mapping& m) { return m.shared && m.writable; });
 }
 
 // Copies the process, for the coming interval to be checked.
@@ -283,6 +285,9 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
         request.rseq = all.front().rseq;
         request.more_threads = std::span(all).subspan(1);
     }
+    // Not at once, so that the program gets on in any case.
+    request.time.timer_due_ns =
+        std::max(process_.timers().deadline_ns(), processor_ns() + least_timer_period_ns);
     // Their order depends on nothing else than the program.
     request.limits.seed = options_.turns_seed;
     set_levels(request.limits);
@@ -381,6 +386,7 @@ Result<void> ForwardedRun::pass_on(const CallRequest& request,
         return {};
     }
     auto& answer = **answered;
+    answer.message.timer_due_ns = process_.timers().deadline_ns();
     left_ = std::move(answer.left);
     TRY(note_call(request, answer.message));
     std::string text;
@@ -491,8 +497,14 @@ Result<bool> ForwardedRun::end_stretch(const SampleOutcome& outcome) {
     return prepare_next(std::move(passage));
 }
 
+std::int64_t ForwardedRun::processor_ns() const {
+    return time_.is_virtual != 0 ? time_.processor_ns()
+                                 : static_cast<std::int64_t>(counters_.cpu_ns);
+}
+
 // Delivers the signals for which the stretch has ended, if it has ended for them.
 Result<Passage> ForwardedRun::deliver_signals() {
+    TRY(process_.signal_timers(at_, processor_ns()));
     TRY_ASSIGN(const auto signalled, process_.signalled());
     if (!signalled) return Passage{};
     at_ = *signalled;

@@ -24,10 +24,10 @@
 #include "ptrace/unwind/unwind.h"
 #include "shadow/emulation/owned_worker.h"
 #include "shadow/emulation/trace_consumer.h"
-#include "shadow/exact/forwarded_process.h"
 #include "shadow/exact/interval_check.h"
 #include "shadow/exact/native_run.h"
-#include "shadow/exact/one_processor.h"
+#include "shadow/exact/process/forwarded_process.h"
+#include "shadow/exact/process/one_processor.h"
 #include "shadow/exact/shared_files.h"
 #include "shadow/exact/state_comparison.h"
 #include "shadow/request/probe_request.h"
@@ -129,6 +129,7 @@ class ForwardedRun {
     Result<Passage> pass_instruction();
     Result<Passage> pass_to_next_call(std::string why);
     Result<Passage> led_on(Result<Passage> passage);
+    std::int64_t processor_ns() const;
     Result<Passage> deliver_signals();
     Result<bool> prepare_next(Passage passage);
     void begin_program();

@@ -152,13 +152,17 @@ Result<bool> NativeRun::is_synchronous() const {
 
 Result<void> NativeRun::hold() {
     TRY_ASSIGN(const auto info, thread_.signal_info());
+    hold(info);
+    return {};
+}
+
+void NativeRun::hold(const siginfo_t& info) {
     // As in the kernel, a standard signal is held only once.
     const bool waits = std::any_of(held_.begin(), held_.end(), [&](const siginfo_t& other) {
         return other.si_signo == info.si_signo && info.si_signo < SIGRTMIN;
     });
     if (!waits) held_.push_back(info);
     ++signals_held_;
-    return {};
 }
 
 // Holds the signal of a signal stop unless the instruction itself has raised it.
@@ -443,8 +447,7 @@ Result<Passage> NativeRun::leave_syscall_behind() {
     call.result = result.value_or(static_cast<std::uint64_t>(-EINTR));
     if (call.number != SYS_rt_sigreturn) passage.result = result;
     if (call.number == SYS_rt_sigaction) traps_.forget();
-    has_processor_timer_ |= sets_processor_timer(call);
-    awaits_processor_time_ |= has_processor_timer_ || limits_processor_time(call);
+    awaits_processor_time_ |= sets_processor_timer(call) || limits_processor_time(call);
     if (passage.born == 0 && may_bear_sharer(call))
         memory_sharers_.push_back(static_cast<pid_t>(call.result));
     if (manner.names_writes) {

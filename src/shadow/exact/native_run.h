@@ -126,11 +126,11 @@ class NativeRun {
     Result<bool> has_signal() const;
     // Whether the thread stands after an instruction that the program itself has single-stepped.
     Result<bool> at_foreign_step() const;
+    // Has the thread get a signal, which it must not block, with those that are held.
+    void hold(const siginfo_t& info);
     // Another thread may have changed what signals do.
     void forget_dispositions() { traps_.forget(); }
-    // Whether the program has set a timer of processor time, and whether it has asked for a signal
-    // after some processor time at all.
-    bool has_processor_timer() const { return has_processor_timer_; }
+    // Whether the program has asked for a signal after some processor time.
     bool awaits_processor_time() const { return awaits_processor_time_; }
     // Whether a child lives that has the program's own memory, and so may write there at any time.
     bool has_memory_sharer();
@@ -169,7 +169,6 @@ class NativeRun {
     std::vector<siginfo_t> held_;
     std::uint64_t signals_held_ = 0;
     std::uint64_t signals_delivered_ = 0;
-    bool has_processor_timer_ = false;
     bool awaits_processor_time_ = false;
     std::vector<pid_t> memory_sharers_;
     std::vector<Child> children_;

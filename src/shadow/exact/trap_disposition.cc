@@ -1,8 +1,6 @@
 #include "shadow/exact/trap_disposition.h"
 
-#include <fcntl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
 #include <csignal>
@@ -10,7 +8,7 @@
 
 #include "ptrace/proc/proc.h"
 #include "ptrace/remote/remote_syscall.h"
-#include "ptrace/thread/process_memory.h"
+#include "shadow/exact/borrowed_memory.h"
 
 namespace shadowprof {
 namespace {
@@ -22,56 +20,20 @@ struct KernelAction {
     std::uint64_t handler, flags, restorer, mask;
 };
 
-// Memory of the program that is borrowed for a while, and then restored.
-class BorrowedMemory {
-  public:
-    static Result<BorrowedMemory> of(pid_t pid, GuestAddress at) {
-        TRY_ASSIGN(auto file, open_process_memory(pid, O_RDWR));
-        BorrowedMemory memory(std::move(file), at);
-        TRY_ASSIGN(memory.saved_, memory.get());
-        return memory;
-    }
-    BorrowedMemory(BorrowedMemory&&) = default;
-    BorrowedMemory& operator=(BorrowedMemory&&) = delete;
-    ~BorrowedMemory() {
-        if (file_) (void)put(saved_);
-    }
-
-    Result<KernelAction> get() const {
-        KernelAction action;
-        if (pread(file_.get(), &action, sizeof action, offset()) != sizeof action)
-            return errno_error("read the program's memory");
-        return action;
-    }
-    Result<void> put(const KernelAction& action) const {
-        if (pwrite(file_.get(), &action, sizeof action, offset()) != sizeof action)
-            return errno_error("write to the program's memory");
-        return {};
-    }
-
-  private:
-    BorrowedMemory(UniqueFd file, GuestAddress at) : file_(std::move(file)), at_(at) {}
-    off_t offset() const { return static_cast<off_t>(at_.value); }
-
-    UniqueFd file_;
-    GuestAddress at_;
-    KernelAction saved_ = {};
-};
-
 // Restores the handler alone, as a forced signal changes nothing else of the disposition in the
 // kernel.
-Result<void> ignore_again(RemoteSyscall& session, const BorrowedMemory& memory, GuestAddress at) {
+Result<void> ignore_again(RemoteSyscall& session, const BorrowedMemory<KernelAction>& memory) {
     const auto call = [&](std::uint64_t action, std::uint64_t old) -> Result<void> {
         TRY_ASSIGN(const auto result,
                    session.call(SYS_rt_sigaction, {SIGTRAP, action, old, sizeof(std::uint64_t)}));
         if (result == 0) return {};
         return errno_error("ignore SIGTRAP again", static_cast<int>(-result));
     };
-    TRY(call(0, at.value));
+    TRY(call(0, memory.address()));
     TRY_ASSIGN(auto action, memory.get());
     action.handler = reinterpret_cast<std::uint64_t>(SIG_IGN);
     TRY(memory.put(action));
-    return call(at.value, 0);
+    return call(memory.address(), 0);
 }
 
 }  // namespace
@@ -99,9 +61,9 @@ Result<void> TrapDisposition::repair() {
     TRY(thread_.settle(StoppedThread::OwnSignal::dropped));
     TRY_ASSIGN(const auto registers, thread_.registers());
     const GuestAddress at{registers.rsp & ~std::uint64_t{7}};
-    TRY_ASSIGN(const auto memory, BorrowedMemory::of(thread_.tid(), at));
+    TRY_ASSIGN(const auto memory, BorrowedMemory<KernelAction>::of(thread_.tid(), at));
     TRY_ASSIGN(auto session, target_.borrow(thread_));
-    TRY(ignore_again(session, memory, at));
+    TRY(ignore_again(session, memory));
     return session.finish();
 }
 

@@ -1,5 +1,5 @@
 // ITIMER_PROF sends its signal after the given processor time, and not while sleeping.
-// known-fault: exact,family,verify: a signal after processor time comes many times later
+// known-fault: verify: a signal after processor time comes many times later
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 // ITIMER_VIRTUAL sends its signal while a program computes, and not while it sleeps.
-// known-fault: exact,family,verify: a signal after processor time comes many times later
+// known-fault: verify: a signal after processor time comes many times later
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 // A timer on the process's CPU clock expires after the given processor time, and not before.
-// known-fault: exact,family,verify: a signal after processor time comes many times later
+// known-fault: verify: a signal after processor time comes many times later
 #include <signal.h>
 #include <time.h>
 

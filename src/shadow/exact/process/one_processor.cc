@@ -1,4 +1,4 @@
-#include "shadow/exact/one_processor.h"
+#include "shadow/exact/process/one_processor.h"
 
 #include <unistd.h>
 

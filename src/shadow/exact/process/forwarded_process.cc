@@ -1,7 +1,8 @@
-#include "shadow/exact/forwarded_process.h"
+#include "shadow/exact/process/forwarded_process.h"
 
 #include <fmt/format.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,8 @@
 #include "base/clock.h"
 #include "base/contains.h"
 #include "ptrace/proc/proc.h"
+#include "ptrace/thread/process_memory.h"
+#include "shadow/exact/borrowed_memory.h"
 
 namespace shadowprof {
 namespace {
@@ -32,6 +35,11 @@ Result<std::optional<Value>> some(Result<Value> result) {
 
 std::int64_t number_of(const CpuState& call) {
     return static_cast<std::int32_t>(call[Gpr::rax]);
+}
+
+CallArguments arguments_of(const CpuState& call) {
+    return {call[Gpr::rdi], call[Gpr::rsi], call[Gpr::rdx],
+            call[Gpr::r10], call[Gpr::r8],  call[Gpr::r9]};
 }
 
 }  // namespace
@@ -128,6 +136,7 @@ Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::answer_call(
     if (number == SYS_exit && has_others) return some(end_thread(request));
     if (auto why = why_not_made(request); !why.empty())
         return some(refuse(request, std::move(why)));
+    if (auto answer = answer_of_timer(request)) return answer;
     auto called = thread(request.thread).make_call(request, has_others || !is_alone);
     if (!called && called.error().code == ErrorCode::gone && has_others && outlives(request.thread))
         return std::optional(ended(request.thread, thread(request.thread).end_of_killed()));
@@ -161,6 +170,50 @@ Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::late_answer_of
     auto answer = under_way(request);
     answer.message.ends_run = 1;
     return std::optional(std::move(answer));
+}
+
+// Makes a call about a timer of processor time.
+std::optional<ForwardedProcess::Answer> ForwardedProcess::answer_of_timer(
+    const CallRequest& request) {
+    const auto& cpu = request.cpu;
+    WritableProcessMemory memory(live_tid());
+    const auto result =
+        timers_.call(number_of(cpu), arguments_of(cpu), memory, request.processor_ns);
+    if (!result) return std::nullopt;
+    return Answer{.message = {.thread = request.thread,
+                              .rax = static_cast<std::uint64_t>(*result),
+                              .fs_base = cpu.fs_base,
+                              .gs_base = cpu.gs_base}};
+}
+
+Result<void> ForwardedProcess::signal_timers(std::size_t current, std::int64_t processor_ns) {
+    for (const auto& due : timers_.take_due(processor_ns)) TRY(signal(due, current));
+    return {};
+}
+
+// A thread that stands still gets it with everything that the kernel would tell. If there is none
+// that does not block it, it waits for the process, once.
+Result<void> ForwardedProcess::signal(const ProcessorTimers::Signal& signal, std::size_t current) {
+    const std::uint64_t bit = std::uint64_t{1} << (signal.info.si_signo - 1);
+    bool waits = false;
+    for (std::size_t i = 0; i < size(); ++i) {
+        const std::size_t index = (current + i) % size();
+        if (!has(index) || (signal.thread != 0 && thread(index).tid() != signal.thread)) continue;
+        TRY_ASSIGN(const auto status, read_proc_status(thread(index).tid()));
+        waits |= (status.pending_signals & bit) != 0;
+        if ((status.blocked_signals & bit) != 0 || thread(index).is_in_call()) continue;
+        thread(index).native().hold(signal.info);
+        return {};
+    }
+    if (waits) return {};
+    siginfo_t info = signal.info;
+    // Only the kernel itself may say that a signal is the kernel's.
+    if (info.si_code == SI_KERNEL) info.si_code = SI_TIMER;
+    if (signal.thread != 0)
+        syscall(SYS_rt_tgsigqueueinfo, target_.pid(), signal.thread, info.si_signo, &info);
+    else
+        syscall(SYS_rt_sigqueueinfo, target_.pid(), info.si_signo, &info);
+    return {};
 }
 
 // Why a call is left to the program itself, which then can be followed no further.
@@ -223,6 +276,7 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_of(std::size_t index,
                                                              Passage passage) {
     if (passage.blocked.empty()) passage.blocked = why_not_further();
     Answer answer{.message = {.thread = index}, .ranges = thread(index).written_at_resume()};
+    if (passage.executed) timers_.begin_program();
     if (passage.executed || passage.jumped || !passage.blocked.empty()) {
         using enum CallAnswer::Kind;
         answer.message.kind = passage.executed ? gone : left;
@@ -235,6 +289,11 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_of(std::size_t index,
     }
     TRY_ASSIGN(const auto registers, thread(index).stopped().registers());
     answer.layout_changed = passage.writes.layout;
+    if (call) {
+        ProcessMemory memory(thread(index).tid());
+        timers_.note(number_of(call->cpu), arguments_of(call->cpu),
+                     static_cast<std::int64_t>(registers.rax), memory);
+    }
     answer.message.rax = registers.rax;
     answer.message.fs_base = registers.fs_base;
     answer.message.gs_base = registers.gs_base;
@@ -271,8 +330,6 @@ Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::answer_ended(
 std::string ForwardedProcess::why_not_further() const {
     for (const auto& thread : threads_) {
         if (!thread) continue;
-        if (thread->native().has_processor_timer())
-            return "it set a timer of processor time, of which its process takes none";
         if (thread->native().has_memory_sharer()) return "a child of it goes on in the same memory";
     }
     return {};
@@ -287,12 +344,32 @@ Result<std::optional<std::size_t>> ForwardedProcess::signalled() const {
     return std::optional<std::size_t>();
 }
 
-Result<void> ForwardedProcess::release(std::size_t current) {
-    for (std::size_t i = 0; i < size(); ++i) {
-        if (!has(i)) continue;
-        if (i != current && !thread(i).is_in_call()) TRY(thread(i).make_true());
-        TRY(thread(i).release());
+Result<void> ForwardedProcess::arm_timers(std::int64_t processor_ns) {
+    const auto calls = timers_.arming_calls(processor_ns);
+    if (calls.empty()) return {};
+    auto& stopped = thread(first_standing()).stopped();
+    TRY(stopped.settle());
+    TRY_ASSIGN(const auto registers, stopped.registers());
+    const GuestAddress room{registers.rsp & ~std::uint64_t{7}};
+    TRY_ASSIGN(const auto times,
+               BorrowedMemory<decltype(calls.front().times)>::of(stopped.tid(), room));
+    TRY_ASSIGN(auto session, target_.borrow(stopped));
+    for (const auto& [number, timer, of_timer] : calls) {
+        TRY(times.put(of_timer));
+        const bool is_interval = number == SYS_setitimer;
+        const std::uint64_t at = times.address();
+        TRY(session.call(number, {timer, is_interval ? at : 0, is_interval ? 0 : at, 0}));
     }
+    return session.finish();
+}
+
+Result<void> ForwardedProcess::release(std::size_t current, std::int64_t processor_ns) {
+    for (std::size_t i = 0; i < size(); ++i)
+        if (has(i) && i != current && !thread(i).is_in_call()) TRY(thread(i).make_true());
+    // Without its timers the program goes on all the same.
+    static_cast<void>(arm_timers(processor_ns));
+    for (std::size_t i = 0; i < size(); ++i)
+        if (has(i)) TRY(thread(i).release());
     for (const auto& thread : threads_)
         if (thread) thread->detach();
     return {};

@@ -16,7 +16,7 @@
 #include "ptrace/process/target.h"
 #include "ptrace/remote/rseq_area.h"
 #include "shadow/exact/native_run.h"
-#include "shadow/exact/one_processor.h"
+#include "shadow/exact/process/one_processor.h"
 
 namespace shadowprof {
 

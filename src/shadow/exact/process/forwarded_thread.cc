@@ -1,4 +1,4 @@
-#include "shadow/exact/forwarded_thread.h"
+#include "shadow/exact/process/forwarded_thread.h"
 
 #include <linux/sched.h>
 #include <sched.h>

@@ -12,8 +12,9 @@
 #include "base/result.h"
 #include "guest_kernel/forward/call_messages.h"
 #include "profile/profile.h"
-#include "shadow/exact/forwarded_thread.h"
-#include "shadow/exact/one_processor.h"
+#include "shadow/exact/process/forwarded_thread.h"
+#include "shadow/exact/process/one_processor.h"
+#include "shadow/exact/process/processor_timers.h"
 
 namespace shadowprof {
 
@@ -66,10 +67,15 @@ class ForwardedProcess {
     std::vector<pid_t> thread_ids() const;
     // Why the program cannot be followed behind a call that it has made; empty if it can.
     std::string why_not_further() const;
+    // Its timers of processor time, of which the process itself takes none.
+    const ProcessorTimers& timers() const { return timers_; }
+    // Signals what is due by now, to the thread `current` where it can be any.
+    Result<void> signal_timers(std::size_t current, std::int64_t processor_ns);
     // The first thread for which a signal waits that can be delivered now, if there is one.
     Result<std::optional<std::size_t>> signalled() const;
-    // Gives all threads but `current` their states, and lets all go.
-    Result<void> release(std::size_t current);
+    // Gives all threads but `current` their states, and lets all go. From now on the kernel's own
+    // timers signal.
+    Result<void> release(std::size_t current, std::int64_t processor_ns);
     // The names of threads, by id, as they were last.
     const std::map<pid_t, std::string>& names() const { return names_; }
 
@@ -80,6 +86,9 @@ class ForwardedProcess {
     Result<std::optional<Answer>> answer_ended(const CallRequest& request, bool must_not_wait);
     static Answer under_way(const CallRequest& request);
     void note_name(const ForwardedThread& thread);
+    std::optional<Answer> answer_of_timer(const CallRequest& request);
+    Result<void> arm_timers(std::int64_t processor_ns);
+    Result<void> signal(const ProcessorTimers::Signal& signal, std::size_t current);
     std::string why_not_made(const CallRequest& request) const;
     Result<Answer> refuse(const CallRequest& request, std::string why);
     Result<Answer> end_thread(const CallRequest& request);
@@ -94,6 +103,7 @@ class ForwardedProcess {
     ExactStats& stats_;
     std::vector<std::unique_ptr<ForwardedThread>> threads_;
     std::map<pid_t, std::string> names_;
+    ProcessorTimers timers_;
     std::uint64_t signals_of_ended_ = 0;
 };
 
