@@ -69,6 +69,13 @@ class Callgrind(TestCase):
         self.assertEqual(len(files), 1, files.keys())
         return done, *files.items()
 
+    def test_counts_instructions_that_valgrind_does_not_know(self):
+        if self.run_command([victim("avx512")]).code == 77:
+            self.skipTest("this processor has no AVX-512")
+        _, (_, text) = self.one_file("--dump-instr=yes", victim("avx512"))
+        # A loop of at least a multiplication, an addition and a branch.
+        self.assertGreaterEqual(self.executed(text, "sum_of_squares").count(100_000), 3)
+
     def test_the_file_and_the_totals_of_a_run(self):
         done, (name, text) = self.one_file(EDGES, 1000)
         process = re.fullmatch(r"callgrind\.out\.([0-9]+)", name)[1]

@@ -30,7 +30,9 @@ int run(const RunRequest& request, const Shielded& shielded) {
     auto control = open_control(request, shielded, *output, perf_map_path, tables);
     if (!control) return failed("run", control.error());
     MappedPlaces places;
-    ModuleFunctions functions(tables);
+    const bool is_exact = request.options.mode == SamplingMode::exact;
+    using enum ModuleFunctions::Beforehand;
+    ModuleFunctions functions(tables, is_exact ? debug_information : nothing);
     auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
         return run_target(
             request.options,

@@ -152,14 +152,25 @@ std::size_t number_within(const std::vector<Record>& list, std::uint64_t max_byt
     return static_cast<std::size_t>(first - list.begin());
 }
 
+// Whether a list has a share of its own, so that its collector may have left out records, too.
+template <typename Kind>
+constexpr bool has_own_share = std::is_same_v<Kind, PathList> || std::is_same_v<Kind, ValueList>;
+
 // The names of the counters of records that were left out, and of their executions.
 template <typename Kind>
 std::string number_counter() {
-    return fmt::format("{}_left_out", Kind::name);
+    return fmt::format("{}_{}", Kind::name, has_own_share<Kind> ? "left_out" : "cut");
 }
 template <typename Kind>
 std::string executions_counter() {
-    return fmt::format("{}_given_up", Kind::name);
+    return fmt::format("{}_{}", Kind::name, has_own_share<Kind> ? "given_up" : "cut_executions");
+}
+
+template <typename Kind>
+std::uint64_t executions_left_out(const Profile& profile) {
+    const auto& counters = profile.sampling.counters;
+    const auto found = counters.find(executions_counter<Kind>());
+    return found == counters.end() ? 0 : found->second;
 }
 
 // Removes all records but the `kept` hottest and adds them to the counters.
@@ -212,7 +223,7 @@ void note_left_out(Profile& profile) {
     if (number == counters.end()) return;
     std::string text = fmt::format("the {} coldest", number->second);
     if constexpr (requires { Kind::of(profile).front().count; }) {
-        const std::uint64_t left_out = counters[executions_counter<Kind>()];
+        const std::uint64_t left_out = executions_left_out<Kind>(profile);
         std::uint64_t executions = left_out;
         for (const auto& record : Kind::of(profile)) executions += record.count;
         text += fmt::format(", {:.2f}% of the executions", percent(left_out, executions));
@@ -231,8 +242,7 @@ void keep_size(Profile& profile, std::uint64_t max_bytes) {
         profile, number_within(profile.values, bytes_for_values(profile, max_bytes)));
 
     note_folded(profile);
-    note_left_out<PathList>(profile);
-    note_left_out<ValueList>(profile);
+    for_each_kind([&]<typename Kind>() { note_left_out<Kind>(profile); });
 }
 
 std::vector<CodeLocation> functions_of(const std::vector<Stack>& stacks) {
@@ -241,6 +251,13 @@ std::vector<CodeLocation> functions_of(const std::vector<Stack>& stacks) {
         if (!stack.frames.empty()) functions.push_back(stack.frames.back());
     remove_copies(functions);
     return functions;
+}
+
+std::uint64_t executions_of_cut_edges(const Profile& profile) {
+    return executions_left_out<EdgeList>(profile);
+}
+std::uint64_t executions_of_cut_calls(const Profile& profile) {
+    return executions_left_out<CallList>(profile);
 }
 
 void keep_hottest(Profile& profile, double share) {
@@ -253,10 +270,10 @@ void keep_hottest(Profile& profile, double share) {
     profile.sampling.counters["folded_stacks"] += fold_stacks(profile.stacks, stack_bytes);
     note_folded(profile);
     for_each_kind([&]<typename Kind>() {
-        if constexpr (!is_kept_whole<Kind> && !std::is_same_v<Kind, StackList>) {
-            leave_out_coldest<Kind>(profile, share_of(Kind::of(profile).size()));
-            note_left_out<Kind>(profile);
-        }
+        if constexpr (is_kept_whole<Kind>() || std::is_same_v<Kind, StackList>) return;
+        const std::size_t size = Kind::of(profile).size();
+        if (size != 0) leave_out_coldest<Kind>(profile, share_of(size));
+        note_left_out<Kind>(profile);
     });
 }
 

@@ -16,12 +16,14 @@ namespace shadowprof {
 // add up, as their counts may vary together. Needs paths and values in the order of their heat.
 void keep_size(Profile& profile, std::uint64_t max_bytes);
 
-// Whether keep_hottest() leaves a list as it is: its times are the run's, or it has few records.
+// Whether keep_hottest() leaves a list as it is: its times are the run's, it has few records, or
+// they are added up where profiles are compared.
 template <typename Kind>
-inline constexpr bool is_kept_whole = requires {
-    Kind::is_kept_whole;
+constexpr bool is_kept_whole() {
+    if constexpr (requires { Kind::is_kept_whole; }) return true;
+    return std::is_same_v<Kind, MethodList> || std::is_same_v<Kind, ProbeList> ||
+           std::is_same_v<Kind, SystemCallList>;
 }
-|| std::is_same_v<Kind, MethodList> || std::is_same_v<Kind, ProbeList>;
 
 // The functions that execute in the stacks, each once.
 std::vector<CodeLocation> functions_of(const std::vector<Stack>& stacks);
@@ -31,5 +33,9 @@ std::vector<CodeLocation> functions_of(const std::vector<Stack>& stacks);
 // out and how many executions they had, notes say which share. Needs lists in the order of their
 // heat and 0 <= share < 1.
 void keep_hottest(Profile& profile, double share);
+
+// The executions of the edges or calls that keep_hottest() has left out.
+std::uint64_t executions_of_cut_edges(const Profile& profile);
+std::uint64_t executions_of_cut_calls(const Profile& profile);
 
 }  // namespace shadowprof

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "profile/merge/size_limit.h"
 #include "report/lists/hot_lists.h"
 
 namespace shadowprof {
@@ -36,8 +37,14 @@ class TotalsBuilder {
             return static_cast<double>(
                 profile.sampling.target_instructions.value_or(profile.sampling.instructions));
         });
-        add("edges", [](const Profile& profile) { return sum_of_counts(profile.edges); });
-        add("calls", [](const Profile& profile) { return sum_of_counts(profile.calls); });
+        add("edges", [](const Profile& profile) {
+            return sum_of_counts(profile.edges) +
+                   static_cast<double>(executions_of_cut_edges(profile));
+        });
+        add("calls", [](const Profile& profile) {
+            return sum_of_counts(profile.calls) +
+                   static_cast<double>(executions_of_cut_calls(profile));
+        });
     }
 
     template <typename Kind>

@@ -71,9 +71,9 @@ class FileParts {
         json_.key(Kind::name);
         json_.begin_array();
         for (std::size_t i = 0; i < list.size(); ++i) {
-            const double share =
-                is_kept_whole<Kind> ? 0
-                                    : static_cast<double>(i + 1) / static_cast<double>(list.size());
+            const double share = is_kept_whole<Kind>() ? 0
+                                                       : static_cast<double>(i + 1) /
+                                                             static_cast<double>(list.size());
             note_locations(list[i], share);
             measure(share, [&] {
                 json_.begin_object();

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +52,39 @@ TEST_CASE("a file's functions are read once, until it changes") {
     const auto end = ::lseek(fd, 0, SEEK_END);
     REQUIRE(::pwrite(fd, &nothing, 1, end) == 1);
     CHECK(table_now(fd) != first);
+}
+
+TEST_CASE("a file that was prepared is opened once, and not if it has changed since") {
+    const char* victim = std::getenv("SYMBOLS_VICTIM");
+    REQUIRE(victim != nullptr);
+    const std::string copy = fmt::format("{}.prepared.{}", victim, ::getpid());
+    std::filesystem::copy_file(victim, copy);
+    FunctionTables tables;
+    const auto prepare = [&] {
+        auto file = ElfFile::open(copy);
+        REQUIRE(file);
+        const ElfFile* const opened = file->get();
+        tables.prepare(std::move(*file));
+        return opened;
+    };
+    const ElfFile* const prepared = prepare();
+    auto first = tables.open(copy), second = tables.open(copy);
+    REQUIRE(first);
+    REQUIRE(second);
+    CHECK(first->get() == prepared);
+    CHECK(second->get() != prepared);
+    CHECK((*first)->debug_information().dwarf != nullptr);
+    CHECK((*second)->debug_information().dwarf != nullptr);
+
+    const ElfFile* const old = prepare();
+    std::filesystem::resize_file(copy, std::filesystem::file_size(copy) + 1);
+    auto changed = tables.open(copy);
+    REQUIRE(changed);
+    CHECK(changed->get() != old);
+    // One that nobody asks for ends with the tables.
+    static_cast<void>(prepare());
+    std::filesystem::remove(copy);
+    CHECK(!tables.open(copy).has_value());
 }
 
 }  // namespace shadowprof::function_tables_test

@@ -59,7 +59,10 @@ ModuleFunctions::Table ModuleFunctions::read(std::uint32_t number, const ModuleT
     }
     auto file = ElfFile::open(path);
     const bool usable = file && (module.build_id.empty() || (*file)->build_id() == module.build_id);
-    return usable ? tables_.of(**file) : nullptr;
+    if (!usable) return nullptr;
+    auto table = tables_.of(**file);
+    if (beforehand_ == Beforehand::debug_information) tables_.prepare(std::move(*file));
+    return table;
 }
 
 }  // namespace shadowprof

@@ -1,6 +1,7 @@
 // The functions of a run's modules, read from their files during the run.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,8 +16,13 @@ namespace shadowprof {
 // Thread-safe: the first call for a module reads its file under a lock.
 class ModuleFunctions final : public FunctionFinder {
   public:
-    // `tables` keeps what is read and must outlive this.
-    explicit ModuleFunctions(FunctionTables& tables) : tables_(tables) {}
+    // What else is read of a file whose functions are asked for.
+    enum class Beforehand : std::uint8_t { nothing, debug_information };
+
+    // `tables` keeps what is read and must outlive this. To read debug information beforehand takes
+    // a processor for a while; it is then there when the profile is written.
+    explicit ModuleFunctions(FunctionTables& tables, Beforehand beforehand = Beforehand::nothing)
+        : tables_(tables), beforehand_(beforehand) {}
 
     std::optional<FoundFunction> find(CodeLocation at, const ModuleTable& modules) override;
 
@@ -27,6 +33,7 @@ class ModuleFunctions final : public FunctionFinder {
     Table read(std::uint32_t module, const ModuleTable& modules);
 
     FunctionTables& tables_;
+    const Beforehand beforehand_;
     std::mutex mutex_;
     std::map<std::uint32_t, Table> by_module_;
 };

@@ -8,7 +8,7 @@ Result<std::unique_ptr<ModuleSymbols>> ModuleSymbols::open(const std::string& pa
                                                            const std::string& build_id,
                                                            StringPool& strings,
                                                            FunctionTables* tables) {
-    TRY_ASSIGN(auto file, ElfFile::open(path));
+    TRY_ASSIGN(auto file, tables != nullptr ? tables->open(path) : ElfFile::open(path));
     if (!build_id.empty() && file->build_id() != build_id)
         return Error{ErrorCode::invalid, 0, "the file is another build than the one profiled"};
     auto functions = tables != nullptr
@@ -46,9 +46,9 @@ std::string_view ModuleSymbols::demangled(const FunctionRange& function) {
 DebugInfo* ModuleSymbols::debug_info() {
     if (!debug_info_tried_ && file_ != nullptr) {
         debug_info_tried_ = true;
-        Dwarf_Addr bias = 0;
-        if (Dwarf* dwarf = dwfl_module_getdwarf(file_->module(), &bias))
-            debug_info_ = std::make_unique<DebugInfo>(dwarf, bias, strings_);
+        const auto debug = file_->debug_information();
+        if (debug.dwarf != nullptr)
+            debug_info_ = std::make_unique<DebugInfo>(debug.dwarf, debug.bias, strings_);
     }
     return debug_info_.get();
 }

@@ -21,7 +21,7 @@
 #include "ptrace/unwind/unwind.h"
 #include "shadow/emulation/owned_worker.h"
 #include "shadow/emulation/trace_consumer.h"
-#include "shadow/exact/native_run.h"
+#include "shadow/exact/process/native_run.h"
 #include "shadow/exact/state_comparison.h"
 #include "shadow/verify/narrowing.h"
 #include "shadow/verify/rseq_watch.h"

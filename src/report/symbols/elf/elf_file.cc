@@ -68,6 +68,17 @@ Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
     return file;
 }
 
+Result<FileVersion> ElfFile::version_of(const std::string& path) {
+    TRY_ASSIGN(const auto opened, open_regular(path));
+    return opened.version;
+}
+
+ElfFile::DebugInformation ElfFile::debug_information() const {
+    DebugInformation debug;
+    debug.dwarf = dwfl_module_getdwarf(module_, &debug.bias);
+    return debug;
+}
+
 Result<void> ElfFile::load(const std::string& path) {
     TRY_ASSIGN(auto opened, open_regular(path));
     fd_ = std::move(opened.fd);

@@ -51,6 +51,8 @@ class ElfFile {
     static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
 
     const FileVersion& version() const { return version_; }
+    // The version that open() would open now.
+    static Result<FileVersion> version_of(const std::string& path);
     // Lower-case hexadecimal; empty if the file has none.
     std::string build_id() const;
     // The section of that name; nothing if it is absent or not backed by the file.
@@ -64,6 +66,14 @@ class ElfFile {
     // Copies bytes as they are in the file, before any relocation. Returns the number of bytes
     // copied, which is smaller than the size of `to` if a segment ends.
     std::size_t read(std::uint64_t address, std::span<std::byte> to) const;
+
+    // The file's DWARF, or that of its separate debug file, which is read at the first call. Null:
+    // there is none.
+    struct DebugInformation {
+        Dwarf* dwarf = nullptr;
+        Dwarf_Addr bias = 0;  // to be added to its addresses
+    };
+    DebugInformation debug_information() const;
 
     Elf* elf() const { return elf_; }
     Dwfl_Module* module() const { return module_; }

@@ -14,7 +14,7 @@
 #include "base/contains.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/thread/process_memory.h"
-#include "shadow/exact/borrowed_memory.h"
+#include "shadow/exact/process/borrowed_memory.h"
 
 namespace shadowprof {
 namespace {

@@ -15,7 +15,7 @@
 #include "guest_kernel/forward/call_messages.h"
 #include "ptrace/process/target.h"
 #include "ptrace/remote/rseq_area.h"
-#include "shadow/exact/native_run.h"
+#include "shadow/exact/process/native_run.h"
 #include "shadow/exact/process/one_processor.h"
 
 namespace shadowprof {

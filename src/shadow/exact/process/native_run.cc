@@ -1,4 +1,4 @@
-#include "shadow/exact/native_run.h"
+#include "shadow/exact/process/native_run.h"
 
 #include <sched.h>
 #include <sys/ptrace.h>

@@ -1,4 +1,4 @@
-#include "shadow/exact/kernel_writes.h"
+#include "shadow/exact/process/kernel_writes.h"
 
 #include <asm/unistd.h>
 #include <doctest/doctest.h>

@@ -16,8 +16,8 @@
 #include "ptrace/process/target.h"
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/stopped_thread.h"
-#include "shadow/exact/kernel_writes.h"
-#include "shadow/exact/trap_disposition.h"
+#include "shadow/exact/process/kernel_writes.h"
+#include "shadow/exact/process/trap_disposition.h"
 
 namespace shadowprof {
 

@@ -1,4 +1,4 @@
-#include "shadow/exact/trap_disposition.h"
+#include "shadow/exact/process/trap_disposition.h"
 
 #include <sys/syscall.h>
 
@@ -8,7 +8,7 @@
 
 #include "ptrace/proc/proc.h"
 #include "ptrace/remote/remote_syscall.h"
-#include "shadow/exact/borrowed_memory.h"
+#include "shadow/exact/process/borrowed_memory.h"
 
 namespace shadowprof {
 namespace {
