@@ -67,6 +67,12 @@ std::optional<std::vector<MemoryRange>> ranges_read(const MemoryUse& use,
                                                     const CallArguments& arguments,
                                                     MemoryReader& memory);
 
+// Returns the ranges that the call may write to at any time while it is under way. `memory` is the
+// memory at its entry. Returns nothing if the call may write anywhere.
+std::optional<std::vector<MemoryRange>> ranges_written_under_way(const MemoryUse& use,
+                                                                 const CallArguments& arguments,
+                                                                 MemoryReader& memory);
+
 // Returns the ranges of which the call may leave a part as it was although written_ranges() names
 // them. `memory` is the memory at its entry. Returns nothing if the call may write anywhere.
 std::optional<std::vector<MemoryRange>> ranges_maybe_written(const MemoryUse& use,

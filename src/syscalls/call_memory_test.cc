@@ -122,6 +122,29 @@ TEST_CASE("several messages are read one by one: those that come without their b
     CHECK(maybe_written(__NR_sendmmsg, {3, 0x1000, 2}) == Ranges{range(0x1000, 0x1080)});
 }
 
+TEST_CASE("while a call is under way, all of its buffers may be written to") {
+    Memory memory;
+    const auto under_way = [&](std::uint64_t number, const CallArguments& arguments) {
+        return ranges_written_under_way(find_syscall_facts(number)->memory, arguments, memory);
+    };
+    CHECK(under_way(__NR_read, {0, 0x2000, 100}) == Ranges{range(0x2000, 0x2064)});
+    CHECK(under_way(__NR_getrandom, {0x2000, 16}) == Ranges{range(0x2000, 0x2010)});
+    CHECK(under_way(__NR_epoll_wait, {3, 0x2000, 2}) == Ranges{range(0x2000, 0x2018)});
+    CHECK(under_way(__NR_write, {1, 0x2000, 5}) == Ranges{});
+    CHECK(!under_way(__NR_io_getevents, {}));
+
+    memory.put(0x1000, std::array<std::uint64_t, 2>{0x3000, 7});
+    const auto vectors = under_way(__NR_readv, {0, 0x1000, 1});
+    REQUIRE(vectors);
+    CHECK(std::ranges::count(*vectors, range(0x3000, 0x3007)) == 1);
+    memory.put(0x1810, std::array<std::uint64_t, 2>{0x1000, 1});
+    for (const auto number : {__NR_recvmsg, __NR_recvmmsg}) {
+        const auto message = under_way(static_cast<std::uint64_t>(number), {3, 0x1800, 1});
+        REQUIRE(message);
+        CHECK(std::ranges::count(*message, range(0x3000, 0x3007)) == 1);
+    }
+}
+
 // Where it is not known what such a call reads or writes, it holds up all other threads.
 TEST_CASE("what calls that wait read and write is known") {
     Memory memory;

@@ -157,6 +157,33 @@ bool add_doubtful(const MemoryAccess& access, const CallArguments& a, MemoryRead
     return false;
 }
 
+// Adds the room for what the call returns the size of.
+void add_room(const MemoryAccess& access, const CallArguments& a, MemoryReader& memory,
+              ArgumentRanges& ranges) {
+    const auto at = a[access.pointer];
+    const auto add_vectors = [&](std::uint64_t message) {
+        if (const auto body = read_value<MessageBody>(memory, {message + message_body_at}))
+            add_gathered(body->vectors, body->vector_count, memory, ranges);
+    };
+    switch (access.kind) {
+        case WriteKind::result: {
+            // The room's size is the argument behind its address.
+            const std::size_t size = access.other != 0 ? access.other : access.pointer + 1u;
+            return ranges.add_array(at, std::min(a[size], max_transfer_bytes), access.bytes);
+        }
+        case WriteKind::vectors:
+            return add_gathered(at, a[access.other], memory, ranges);
+        case WriteKind::message:
+            return add_vectors(at);
+        case WriteKind::messages:
+            for (std::uint64_t i = 0; i < message_count(a[access.other]); ++i)
+                add_vectors(at + i * message_bytes);
+            return;
+        default:
+            return;
+    }
+}
+
 }  // namespace
 
 bool may_change_layout(std::uint64_t number) {
@@ -172,6 +199,18 @@ std::optional<std::vector<MemoryRange>> ranges_read(const MemoryUse& use,
     for (const MemoryRead& read : use.reads)
         if (!add_read(read, arguments, memory, ranges)) return std::nullopt;
     return ranges.take();
+}
+
+std::optional<std::vector<MemoryRange>> ranges_written_under_way(const MemoryUse& use,
+                                                                 const CallArguments& arguments,
+                                                                 MemoryReader& memory) {
+    auto written = ranges_maybe_written(use, arguments, memory);
+    if (!written) return std::nullopt;
+    ArgumentRanges ranges;
+    for (const MemoryAccess& access : use.accesses) add_room(access, arguments, memory, ranges);
+    const auto rooms = ranges.take();
+    written->insert(written->end(), rooms.begin(), rooms.end());
+    return written;
 }
 
 std::optional<std::vector<MemoryRange>> ranges_maybe_written(const MemoryUse& use,

@@ -73,8 +73,8 @@ class Callgrind(TestCase):
         if self.run_command([victim("avx512")]).code == 77:
             self.skipTest("this processor has no AVX-512")
         _, (_, text) = self.one_file("--dump-instr=yes", victim("avx512"))
-        # A loop of at least a multiplication, an addition and a branch.
-        self.assertGreaterEqual(self.executed(text, "sum_of_squares").count(100_000), 3)
+        # 100,000 turns of a multiplication and two additions, however the compiler unrolls them.
+        self.assertGreaterEqual(sum(self.executed(text, "sum_of_squares")), 300_000)
 
     def test_the_file_and_the_totals_of_a_run(self):
         done, (name, text) = self.one_file(EDGES, 1000)

@@ -12,7 +12,7 @@ class ExactThreads(TestCase):
         """Returns what is said of an exact run. The program must behave as natively."""
         plain = self.run_command([victim(name), *words])
         if plain.code == LACKING:
-            self.skipTest(f"this machine has nothing of the kind for {words}")
+            self.skipTest(f"this machine does not allow what {' '.join(words)} needs")
         self.assertEqual(plain.code, 0, plain.stdout)
         done, profile = self.profile(victim(name), *words,
                                      options=("--mode=exact", f"--clock={clock}", "--profiles=edge"))
@@ -31,6 +31,11 @@ class ExactThreads(TestCase):
             for clock in CLOCKS:
                 with self.subTest(way=way, clock=clock):
                     self.covered("waiting", way, clock=clock)
+
+    def test_what_the_kernel_writes_for_a_waiting_thread_stays(self):
+        for clock in CLOCKS:
+            with self.subTest(clock=clock):
+                self.covered("waiting", "reads", clock=clock)
 
     def test_timers_of_processor_time_signal_as_natively(self):
         for clock in CLOCKS:

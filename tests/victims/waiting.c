@@ -11,6 +11,7 @@
 #include <sys/select.h>
 #include <sys/sem.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -85,6 +86,32 @@ static long wait_in_splice(void) {
            memcmp(text, "abc", 3) == 0;
 }
 
+static volatile int ticks;
+static void tick(int number) {
+    (void)number;
+    ++ticks;
+}
+
+// Buffers that the reader has just written to must have what the kernel writes there.
+static long wait_in_reads(void) {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, NULL);
+    long right = 0;
+    for (long turn = 0; turn < 1000; ++turn) {
+        struct {
+            long beside[4], value;
+        } room;
+        memset(&room, 0xff, sizeof room);
+        struct iovec vector = {&room.value, sizeof room.value};
+        const long bytes =
+            turn % 2 ? read(ends[0], &room.value, sizeof room.value) : readv(ends[0], &vector, 1);
+        if (bytes != sizeof room.value) return -1;
+        right += room.value == turn;
+    }
+    return right;
+}
+
 static void open_pipes(void) {
     require(pipe(ends) == 0 && pipe(others) == 0, "pipe");
 }
@@ -123,6 +150,19 @@ static void send_signal(void) {
 static void send_bytes(void) {
     require(write(ends[1], "abc", 3) == 3, "write");
 }
+// The signals end stretches of emulation between a write and the next look at the reader's call.
+static void send_often(void) {
+    signal(SIGPROF, tick);
+    const struct itimerval often = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+    require(setitimer(ITIMER_PROF, &often, NULL) == 0, "setitimer");
+    uint64_t state = 1;
+    for (long turn = 0; turn < 1000; ++turn) {
+        state = work(state, 5000);
+        require(write(ends[1], &turn, sizeof turn) == sizeof turn, "write");
+        state = work(state, 100000);
+    }
+    require(setitimer(ITIMER_PROF, &never, NULL) == 0 && state != 0, "setitimer");
+}
 static void send_messages(void) {
     struct iovec vector = {"abc", 3};
     struct mmsghdr message;
@@ -157,6 +197,7 @@ static const struct way {
     {"mq", open_queue, wait_in_mq, queue_message},
     {"recvmmsg", open_sockets, wait_in_recvmmsg, send_messages},
     {"splice", open_pipes, wait_in_splice, send_bytes},
+    {"reads", open_pipes, wait_in_reads, send_often},
 };
 
 static void* waiter(void* argument) {

@@ -22,6 +22,7 @@ struct GuestTime {
     std::uint64_t waited_ns = 0;     // in calls, as long as they said
     // When a timer of processor time is due: the run then ends between two turns.
     std::int64_t timer_due_ns = never_ns;
+    std::int64_t timer_found_due_ns = never_ns;  // the processor time when it has ended for that
 
     std::int64_t processor_ns() const {
         return static_cast<std::int64_t>(instructions / instructions_per_ns);

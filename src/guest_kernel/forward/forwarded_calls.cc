@@ -272,7 +272,7 @@ std::optional<SampleEnd> ForwardedCalls::finish(const Answer& answer, bool was_c
 
 void ForwardedCalls::leave_to_kernel(GuestThreads::Index thread, const Call& call) {
     auto& memory = links_.memory;
-    auto writes = call.facts ? ranges_maybe_written(call.facts->memory, call.arguments, memory)
+    auto writes = call.facts ? ranges_written_under_way(call.facts->memory, call.arguments, memory)
                              : std::nullopt;
     if (!writes || writes->empty()) return;
     under_way_[thread] = std::move(*writes);
@@ -338,9 +338,13 @@ void ForwardedCalls::await_times(GuestThreads& threads) const {
     threads.await_time(has_timer || futexes_.first_deadline_ns());
 }
 
-bool ForwardedCalls::is_timer_due() const {
-    return links_.time && links_.time->timer_due_ns != GuestTime::never_ns &&
-           processor_ns() >= links_.time->timer_due_ns;
+// Leaves the time in the guest's time, if a timer is due.
+bool ForwardedCalls::find_timer_due() {
+    if (!links_.time || links_.time->timer_due_ns == GuestTime::never_ns) return false;
+    const auto now_ns = processor_ns();
+    if (now_ns < links_.time->timer_due_ns) return false;
+    links_.time->timer_found_due_ns = now_ns;
+    return true;
 }
 
 void ForwardedCalls::on_moved(GuestThreads::Index thread, GuestThreads::State state) {
@@ -355,7 +359,7 @@ std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, Gues
     }
     abort_restartable(threads, space);
     if (std::exchange(begins_, false)) note_under_way(threads);
-    if (is_timer_due()) return SampleEnd::size;
+    if (find_timer_due()) return SampleEnd::size;
     while (true) {
         const auto deadline_ns = futexes_.first_deadline_ns();
         const bool looks = deadline_ns || threads.has_calls();

@@ -79,7 +79,7 @@ class ForwardedCalls final : public SyscallHandler {
     void pass_time_until(std::int64_t monotonic_ns);
     void note_wait(GuestThreads::Index thread, const Call& call);
     void await_times(GuestThreads& threads) const;
-    bool is_timer_due() const;
+    bool find_timer_due();
     void end_wait(GuestThreads::Index thread, const Call& call, std::uint64_t result);
 
     ProcessLinks links_;

@@ -262,7 +262,8 @@ std::uint64_t executions_of_cut_calls(const Profile& profile) {
 
 void keep_hottest(Profile& profile, double share) {
     const auto share_of = [&](std::size_t size) {
-        return static_cast<std::size_t>(share * static_cast<double>(size));
+        constexpr double rounding = 1e-6;
+        return static_cast<std::size_t>(share * static_cast<double>(size) + rounding);
     };
     std::uint64_t stack_bytes = functions_of(profile.stacks).size() * stack_file_bytes(0);
     for (std::size_t i = 0; i < share_of(profile.stacks.size()); ++i)
@@ -270,9 +271,8 @@ void keep_hottest(Profile& profile, double share) {
     profile.sampling.counters["folded_stacks"] += fold_stacks(profile.stacks, stack_bytes);
     note_folded(profile);
     for_each_kind([&]<typename Kind>() {
-        if constexpr (is_kept_whole<Kind>() || std::is_same_v<Kind, StackList>) return;
-        const std::size_t size = Kind::of(profile).size();
-        if (size != 0) leave_out_coldest<Kind>(profile, share_of(size));
+        if (std::is_same_v<Kind, StackList> || is_never_cut<Kind>(Kind::of(profile))) return;
+        leave_out_coldest<Kind>(profile, share_of(Kind::of(profile).size()));
         note_left_out<Kind>(profile);
     });
 }

@@ -19,10 +19,11 @@ void keep_size(Profile& profile, std::uint64_t max_bytes);
 // Whether keep_hottest() leaves a list as it is: its times are the run's, it has few records, or
 // they are added up where profiles are compared.
 template <typename Kind>
-constexpr bool is_kept_whole() {
+bool is_never_cut(const std::vector<typename Kind::Record>& list) {
+    constexpr std::size_t few = 16;
     if constexpr (requires { Kind::is_kept_whole; }) return true;
-    return std::is_same_v<Kind, MethodList> || std::is_same_v<Kind, ProbeList> ||
-           std::is_same_v<Kind, SystemCallList>;
+    return std::is_same_v<Kind, ProbeList> || std::is_same_v<Kind, SystemCallList> ||
+           list.size() <= few;
 }
 
 // The functions that execute in the stacks, each once.

@@ -68,12 +68,13 @@ class FileParts {
     template <typename Kind>
     void measure_list() {
         const auto& list = Kind::of(profile_);
+        const bool is_whole = is_never_cut<Kind>(list);
         json_.key(Kind::name);
         json_.begin_array();
         for (std::size_t i = 0; i < list.size(); ++i) {
-            const double share = is_kept_whole<Kind>() ? 0
-                                                       : static_cast<double>(i + 1) /
-                                                             static_cast<double>(list.size());
+            const double share =
+                is_whole ? 0 : static_cast<double>(i + 1) / static_cast<double>(list.size());
+
             note_locations(list[i], share);
             measure(share, [&] {
                 json_.begin_object();
@@ -126,7 +127,7 @@ class FileParts {
     std::vector<Part> parts_;
 };
 
-// Whether the profile has so little that it is not worth to measure it.
+// Whether the profile has so little that it is not worth measuring.
 bool is_small(const Profile& profile, std::uint64_t max_bytes) {
     constexpr std::uint64_t usually_too_much = 16;
     std::uint64_t bytes = 0;

@@ -29,8 +29,6 @@ namespace {
 constexpr std::chrono::milliseconds time_before_checks{100};
 // Until when no copy of the process is tried after one could not be made.
 constexpr std::chrono::seconds time_without_copies{1};
-// The kernel's timers of processor time are due at its ticks, every millisecond or less often.
-constexpr std::int64_t least_timer_period_ns = 1'000'000;
 
 std::string unshared_memory(std::string_view name) {
     return fmt::format(
@@ -75,7 +73,7 @@ Result<bool> ForwardedRun::let_go(Result<bool> followed) {
     const bool goes_on = followed && *followed;
     const bool is_gone = !followed && followed.error().code == ErrorCode::gone;
     if (goes_on || is_gone || !is_current_) return followed;
-    const auto released = process_.release(at_, processor_ns());
+    const auto released = process_.release(at_);
     if (!released && followed) return released.error();
     return followed;
 }
@@ -285,9 +283,8 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
         request.rseq = all.front().rseq;
         request.more_threads = std::span(all).subspan(1);
     }
-    // Not at once, so that the program gets on in any case.
-    request.time.timer_due_ns =
-        std::max(process_.timers().deadline_ns(), processor_ns() + least_timer_period_ns);
+    request.time.timer_due_ns = process_.timers().deadline_ns();
+    request.time.timer_found_due_ns = GuestTime::never_ns;
     // Their order depends on nothing else than the program.
     request.limits.seed = options_.turns_seed;
     set_levels(request.limits);
@@ -497,14 +494,10 @@ Result<bool> ForwardedRun::end_stretch(const SampleOutcome& outcome) {
     return prepare_next(std::move(passage));
 }
 
-std::int64_t ForwardedRun::processor_ns() const {
-    return time_.is_virtual != 0 ? time_.processor_ns()
-                                 : static_cast<std::int64_t>(counters_.cpu_ns);
-}
-
 // Delivers the signals for which the stretch has ended, if it has ended for them.
 Result<Passage> ForwardedRun::deliver_signals() {
-    TRY(process_.signal_timers(at_, processor_ns()));
+    if (time_.timer_found_due_ns != GuestTime::never_ns)
+        TRY(process_.signal_timers(at_, time_.timer_found_due_ns));
     TRY_ASSIGN(const auto signalled, process_.signalled());
     if (!signalled) return Passage{};
     at_ = *signalled;

@@ -129,7 +129,6 @@ class ForwardedRun {
     Result<Passage> pass_instruction();
     Result<Passage> pass_to_next_call(std::string why);
     Result<Passage> led_on(Result<Passage> passage);
-    std::int64_t processor_ns() const;
     Result<Passage> deliver_signals();
     Result<bool> prepare_next(Passage passage);
     void begin_program();

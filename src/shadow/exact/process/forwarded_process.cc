@@ -191,6 +191,16 @@ Result<void> ForwardedProcess::signal_timers(std::size_t current, std::int64_t p
     return {};
 }
 
+// Whether a signal that nobody can get now is one that waits from now on. As in the kernel, a
+// standard signal waits once, and a real-time signal once for each timer.
+bool ForwardedProcess::comes_to_wait(const siginfo_t& info, bool such_wait) {
+    if (info.si_signo < first_real_time_signal) return !such_wait;
+    if (!such_wait)
+        std::erase_if(waiting_signals_,
+                      [&](const auto& each) { return each.first == info.si_signo; });
+    return waiting_signals_.emplace(info.si_signo, info.si_timerid).second;
+}
+
 // A thread that stands still gets it with everything that the kernel would tell. If there is none
 // that does not block it, it waits for the process, once.
 Result<void> ForwardedProcess::signal(const ProcessorTimers::Signal& signal, std::size_t current) {
@@ -205,7 +215,7 @@ Result<void> ForwardedProcess::signal(const ProcessorTimers::Signal& signal, std
         thread(index).native().hold(signal.info);
         return {};
     }
-    if (waits) return {};
+    if (!comes_to_wait(signal.info, waits)) return {};
     siginfo_t info = signal.info;
     // Only the kernel itself may say that a signal is the kernel's.
     if (info.si_code == SI_KERNEL) info.si_code = SI_TIMER;
@@ -276,6 +286,11 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_of(std::size_t index,
                                                              Passage passage) {
     if (passage.blocked.empty()) passage.blocked = why_not_further();
     Answer answer{.message = {.thread = index}, .ranges = thread(index).written_at_resume()};
+    if (call && passage.result) {
+        ProcessMemory memory(thread(index).tid());
+        timers_.note(number_of(call->cpu), arguments_of(call->cpu),
+                     static_cast<std::int64_t>(*passage.result), memory);
+    }
     if (passage.executed) timers_.begin_program();
     if (passage.executed || passage.jumped || !passage.blocked.empty()) {
         using enum CallAnswer::Kind;
@@ -289,11 +304,6 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_of(std::size_t index,
     }
     TRY_ASSIGN(const auto registers, thread(index).stopped().registers());
     answer.layout_changed = passage.writes.layout;
-    if (call) {
-        ProcessMemory memory(thread(index).tid());
-        timers_.note(number_of(call->cpu), arguments_of(call->cpu),
-                     static_cast<std::int64_t>(registers.rax), memory);
-    }
     answer.message.rax = registers.rax;
     answer.message.fs_base = registers.fs_base;
     answer.message.gs_base = registers.gs_base;
@@ -344,8 +354,9 @@ Result<std::optional<std::size_t>> ForwardedProcess::signalled() const {
     return std::optional<std::size_t>();
 }
 
-Result<void> ForwardedProcess::arm_timers(std::int64_t processor_ns) {
-    const auto calls = timers_.arming_calls(processor_ns);
+// All threads stand still, and need nothing more.
+Result<void> ForwardedProcess::arm_timers() {
+    const auto calls = timers_.arming_calls();
     if (calls.empty()) return {};
     auto& stopped = thread(first_standing()).stopped();
     TRY(stopped.settle());
@@ -363,13 +374,13 @@ Result<void> ForwardedProcess::arm_timers(std::int64_t processor_ns) {
     return session.finish();
 }
 
-Result<void> ForwardedProcess::release(std::size_t current, std::int64_t processor_ns) {
+Result<void> ForwardedProcess::release(std::size_t current) {
     for (std::size_t i = 0; i < size(); ++i)
         if (has(i) && i != current && !thread(i).is_in_call()) TRY(thread(i).make_true());
-    // Without its timers the program goes on all the same.
-    static_cast<void>(arm_timers(processor_ns));
     for (std::size_t i = 0; i < size(); ++i)
         if (has(i)) TRY(thread(i).release());
+    // Without its timers the program goes on all the same.
+    static_cast<void>(arm_timers());
     for (const auto& thread : threads_)
         if (thread) thread->detach();
     return {};

@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/memory_range.h"
@@ -75,7 +77,7 @@ class ForwardedProcess {
     Result<std::optional<std::size_t>> signalled() const;
     // Gives all threads but `current` their states, and lets all go. From now on the kernel's own
     // timers signal.
-    Result<void> release(std::size_t current, std::int64_t processor_ns);
+    Result<void> release(std::size_t current);
     // The names of threads, by id, as they were last.
     const std::map<pid_t, std::string>& names() const { return names_; }
 
@@ -87,7 +89,8 @@ class ForwardedProcess {
     static Answer under_way(const CallRequest& request);
     void note_name(const ForwardedThread& thread);
     std::optional<Answer> answer_of_timer(const CallRequest& request);
-    Result<void> arm_timers(std::int64_t processor_ns);
+    Result<void> arm_timers();
+    bool comes_to_wait(const siginfo_t& info, bool such_wait);
     Result<void> signal(const ProcessorTimers::Signal& signal, std::size_t current);
     std::string why_not_made(const CallRequest& request) const;
     Result<Answer> refuse(const CallRequest& request, std::string why);
@@ -104,6 +107,8 @@ class ForwardedProcess {
     std::vector<std::unique_ptr<ForwardedThread>> threads_;
     std::map<pid_t, std::string> names_;
     ProcessorTimers timers_;
+    // Real-time signals of timers, by number and timer, that waited when they were last looked at.
+    std::set<std::pair<int, int>> waiting_signals_;
     std::uint64_t signals_of_ended_ = 0;
 };
 

@@ -80,8 +80,8 @@ bool sets_processor_timer(const PassedSyscall& call) {
     switch (call.number) {
         case SYS_setitimer:
             return kind == ITIMER_VIRTUAL || kind == ITIMER_PROF;
-        case SYS_timer_create:  // clocks of other processes and threads are negative
-            return kind == CLOCK_PROCESS_CPUTIME_ID || kind == CLOCK_THREAD_CPUTIME_ID || kind < 0;
+        case SYS_timer_create:
+            return is_processor_clock(kind);
         default:
             return false;
     }
@@ -159,7 +159,7 @@ Result<void> NativeRun::hold() {
 void NativeRun::hold(const siginfo_t& info) {
     // As in the kernel, a standard signal is held only once.
     const bool waits = std::any_of(held_.begin(), held_.end(), [&](const siginfo_t& other) {
-        return other.si_signo == info.si_signo && info.si_signo < SIGRTMIN;
+        return other.si_signo == info.si_signo && info.si_signo < first_real_time_signal;
     });
     if (!waits) held_.push_back(info);
     ++signals_held_;

@@ -38,6 +38,9 @@ struct Passage {
 // (ERESTART_RESTARTBLOCK), and not behind a handler.
 inline constexpr std::int64_t restart_after_handler = -512, restart_by_kernel = -516;
 
+// The kernel's SIGRTMIN. The C library keeps the first two for itself.
+inline constexpr int first_real_time_signal = 32;
+
 class NativeRun {
   public:
     // `target` and `thread` must outlive it. All functions may return ErrorCode::gone.

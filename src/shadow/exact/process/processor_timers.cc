@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "guest_kernel/forward/wait_times.h"
+
 namespace shadowprof {
 namespace {
 
@@ -21,11 +23,6 @@ std::optional<std::int64_t> ns_of(const timeval& time) {
     if (time.tv_sec < 0 || time.tv_usec < 0 || time.tv_usec >= us_per_s) return std::nullopt;
     return std::min<std::int64_t>(time.tv_sec, longest_s) * ns_per_s + time.tv_usec * ns_per_us;
 }
-std::optional<std::int64_t> ns_of(const timespec& time) {
-    if (time.tv_sec < 0 || time.tv_nsec < 0 || time.tv_nsec >= ns_per_s) return std::nullopt;
-    return std::min<std::int64_t>(time.tv_sec, longest_s) * ns_per_s + time.tv_nsec;
-}
-
 // Rounded up: a timer that is armed has time left.
 timeval timeval_of(std::int64_t ns) {
     const std::int64_t us = (ns + ns_per_us - 1) / ns_per_us;
@@ -40,6 +37,8 @@ bool write_value(WritableMemory& memory, GuestAddress to, const T& value) {
     return memory.write(to, std::as_bytes(std::span(&value, 1)));
 }
 
+}  // namespace
+
 // Clocks of processor time other than the process's and the thread's own have negative numbers
 // (CPUCLOCK_* of include/linux/posix-timers.h); so have clocks of devices, with these low bits.
 bool is_processor_clock(std::int32_t clock) {
@@ -47,8 +46,6 @@ bool is_processor_clock(std::int32_t clock) {
     if (clock < 0) return (static_cast<std::uint32_t>(clock) & kind_bits) != device;
     return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
 }
-
-}  // namespace
 
 void ProcessorTimers::Timer::arm(std::int64_t first_ns, std::int64_t period, std::int64_t now_ns) {
     due_ns = first_ns == 0 ? never_ns : now_ns + first_ns;
@@ -72,6 +69,7 @@ std::int64_t ProcessorTimers::Timer::left_ns(std::int64_t now_ns) const {
 std::optional<std::int64_t> ProcessorTimers::call(std::int64_t number,
                                                   const CallArguments& arguments,
                                                   WritableMemory& memory, std::int64_t now_ns) {
+    last_now_ns_ = std::max(last_now_ns_, now_ns);
     const auto kind = static_cast<std::int32_t>(arguments[0]);
     const bool is_interval = kind == ITIMER_VIRTUAL || kind == ITIMER_PROF;
     switch (number) {
@@ -150,8 +148,11 @@ std::optional<std::int64_t> ProcessorTimers::call_created(std::int64_t number,
     }
 }
 
-std::int64_t ProcessorTimers::get_time(const Timer& timer, GuestAddress to, WritableMemory& memory,
+// A timer that signals nobody is wound on when it is looked at.
+std::int64_t ProcessorTimers::get_time(Created& timer, GuestAddress to, WritableMemory& memory,
                                        std::int64_t now_ns) {
+    if (timer.notification == SIGEV_NONE && timer.is_due(now_ns))
+        static_cast<void>(timer.wind_on(now_ns));
     const itimerspec value{timespec_of(timer.period_ns), timespec_of(timer.left_ns(now_ns))};
     return write_value(memory, to, value) ? 0 : -EFAULT;
 }
@@ -160,9 +161,10 @@ std::int64_t ProcessorTimers::set_time(Created& timer, const CallArguments& argu
                                        WritableMemory& memory, std::int64_t now_ns) {
     const auto value = read_value<itimerspec>(memory, {arguments[2]});
     if (!value) return arguments[2] == 0 ? -EINVAL : -EFAULT;
-    const auto first = ns_of(value->it_value), period = ns_of(value->it_interval);
+    const auto first = ns_of(value->it_value, longest_s);
+    const auto period = ns_of(value->it_interval, longest_s);
     if (!first || !period) return -EINVAL;
-    const Created before = timer;
+    Created before = timer;
     const bool is_absolute = (arguments[1] & TIMER_ABSTIME) != 0 && *first != 0;
     timer.arm(*first, *period, is_absolute ? 0 : now_ns);
     timer.overruns = 0;
@@ -174,10 +176,11 @@ std::int64_t ProcessorTimers::deadline_ns() const {
     for (const Timer& timer : intervals_) least = std::min(least, timer.due_ns);
     for (const auto& [id, timer] : created_)
         if (timer.notification != SIGEV_NONE) least = std::min(least, timer.due_ns);
-    return least;
+    return std::max(least, not_before_ns_);
 }
 
-std::vector<ProcessorTimers::ArmingCall> ProcessorTimers::arming_calls(std::int64_t now_ns) const {
+std::vector<ProcessorTimers::ArmingCall> ProcessorTimers::arming_calls() const {
+    const auto now_ns = last_now_ns_;
     std::vector<ArmingCall> calls;
     for (std::size_t i = 0; i < intervals_.size(); ++i) {
         if (intervals_[i].due_ns == never_ns) continue;
@@ -198,6 +201,8 @@ std::vector<ProcessorTimers::ArmingCall> ProcessorTimers::arming_calls(std::int6
 }
 
 std::vector<ProcessorTimers::Signal> ProcessorTimers::take_due(std::int64_t now_ns) {
+    last_now_ns_ = std::max(last_now_ns_, now_ns);
+    not_before_ns_ = now_ns + least_period_ns;
     std::vector<Signal> signals;
     for (std::size_t i = 0; i < intervals_.size(); ++i) {
         if (!intervals_[i].is_due(now_ns)) continue;
@@ -208,9 +213,8 @@ std::vector<ProcessorTimers::Signal> ProcessorTimers::take_due(std::int64_t now_
         signals.push_back(signal);
     }
     for (auto& [id, timer] : created_) {
-        if (!timer.is_due(now_ns)) continue;
+        if (timer.notification == SIGEV_NONE || !timer.is_due(now_ns)) continue;
         timer.overruns = timer.wind_on(now_ns);
-        if (timer.notification == SIGEV_NONE) continue;
         Signal signal{.thread = timer.thread};
         signal.info.si_signo = timer.signal;
         signal.info.si_code = SI_TIMER;

@@ -19,10 +19,15 @@
 
 namespace shadowprof {
 
-// Times are the program's processor time in nanoseconds. It stands for that of each thread, too.
+// Whether a clock is the processor time of a process or a thread.
+bool is_processor_clock(std::int32_t clock);
+
+// Times are the program's processor time in nanoseconds. It stands for that of each thread, too,
+// and for that of other processes, whose clocks a timer may follow.
 class ProcessorTimers {
   public:
     static constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
+    static constexpr std::int64_t least_period_ns = 1'000'000;
 
     // A signal that is due, and the thread that must get it; 0: any of the process.
     struct Signal {
@@ -36,20 +41,20 @@ class ProcessorTimers {
                                      WritableMemory& memory, std::int64_t now_ns);
     void note(std::int64_t number, const CallArguments& arguments, std::int64_t result,
               MemoryReader& memory);
-    // When the next timer is due; never_ns if none is armed.
+    // When the next timer is due; never_ns if none is armed. Not sooner than least_period_ns after
+    // others were taken: the kernel's timers are due at its ticks, every millisecond or less often.
     std::int64_t deadline_ns() const;
     // Winds the timers that are due on, and returns what they signal.
     std::vector<Signal> take_due(std::int64_t now_ns);
     // The process executes another program: that has its interval timers, but no others.
     void begin_program() { created_.clear(); }
-    // The calls by which the kernel's own timers would be armed as these are: number, first
-    // arguments, and what the last but one of four points to.
+    // The calls by which the kernel's own timers get the setting of these.
     struct ArmingCall {
-        std::int64_t number;
+        std::int64_t number;  // of setitimer or timer_settime
         std::uint64_t timer;
         std::array<std::int64_t, 4> times;  // struct itimerval or itimerspec
     };
-    std::vector<ArmingCall> arming_calls(std::int64_t now_ns) const;
+    std::vector<ArmingCall> arming_calls() const;
 
   private:
     struct Timer {
@@ -75,7 +80,7 @@ class ProcessorTimers {
     static std::int64_t set_interval(Timer& timer, const CallArguments& arguments,
                                      WritableMemory& memory, std::int64_t now_ns);
     void note_created(const CallArguments& arguments, MemoryReader& memory);
-    static std::int64_t get_time(const Timer& timer, GuestAddress to, WritableMemory& memory,
+    static std::int64_t get_time(Created& timer, GuestAddress to, WritableMemory& memory,
                                  std::int64_t now_ns);
     static std::int64_t set_time(Created& timer, const CallArguments& arguments,
                                  WritableMemory& memory, std::int64_t now_ns);
@@ -84,6 +89,8 @@ class ProcessorTimers {
 
     std::array<Timer, 2> intervals_;           // ITIMER_VIRTUAL and ITIMER_PROF
     std::map<std::int32_t, Created> created_;  // by the kernel's number
+    std::int64_t last_now_ns_ = 0;
+    std::int64_t not_before_ns_ = 0;  // the next signal
 };
 
 }  // namespace shadowprof

@@ -164,8 +164,19 @@ TEST_CASE("without an event a timer sends SIGALRM with its id; one may send noth
 
     scene.create(6, event_of(SIGEV_NONE, 0, 0));
     REQUIRE(scene.set_time(6, ms, 0) == 0);
+    REQUIRE(scene.call(SYS_timer_gettime, {6, Page::result}, ms / 2) == 0);
+    CHECK(scene.page.get<itimerspec>(Page::result).it_value.tv_nsec == ms / 2);
+    REQUIRE(scene.call(SYS_timer_gettime, {6, Page::result}, 2 * ms) == 0);
+    CHECK(scene.page.get<itimerspec>(Page::result).it_value.tv_nsec == 0);
     CHECK(scene.timers.deadline_ns() == ProcessorTimers::never_ns);
     CHECK(scene.timers.take_due(2 * ms).empty());
+}
+
+TEST_CASE("timers signal at most every millisecond") {
+    Scene scene;
+    REQUIRE(scene.set_interval(ITIMER_PROF, 1, 1) == 0);
+    CHECK(scene.timers.take_due(5 * ms).size() == 1);
+    CHECK(scene.timers.deadline_ns() == 5 * ms + ProcessorTimers::least_period_ns);
 }
 
 TEST_CASE("another program has the interval timers alone") {
@@ -195,11 +206,12 @@ TEST_CASE("calls about other timers are the kernel's, and wrong ones fail as the
 
 TEST_CASE("the kernel's timers can be armed as these are") {
     Scene scene;
-    CHECK(scene.timers.arming_calls(0).empty());
+    CHECK(scene.timers.arming_calls().empty());
     scene.create(2, event_of(SIGEV_SIGNAL, SIGUSR1, 0));
     REQUIRE(scene.set_time(2, 3 * ms, 7 * ms) == 0);
     REQUIRE(scene.set_interval(ITIMER_PROF, 5000, 10'000) == 0);
-    const auto calls = scene.timers.arming_calls(ms);
+    CHECK(!scene.call(SYS_getpid, {}, ms));  // time passes
+    const auto calls = scene.timers.arming_calls();
     REQUIRE(calls.size() == 2);
     CHECK(calls[0].number == SYS_setitimer);
     CHECK(calls[0].timer == ITIMER_PROF);
