@@ -55,6 +55,9 @@ Result<std::optional<std::vector<std::string>>> IntervalCheck::compare(
     TRY_ASSIGN(const bool there, run_to(emulated));
     if (!there) return std::optional<std::vector<std::string>>();
     TRY_ASSIGN(auto native, replica_.thread().snapshot());
+    // A program that begins to single-step itself stops behind the instruction at which the
+    // emulation has ended.
+    if ((native.cpu.rflags & trap_flag) != 0) return std::optional<std::vector<std::string>>();
     TRY_ASSIGN(const auto registers, replica_.thread().registers());
     if (replica_.thread().status().kind() == WaitStatus::Kind::syscall_stop)
         native.cpu[Gpr::rax] = registers.orig_rax;
