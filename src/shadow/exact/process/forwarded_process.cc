@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/contains.h"
 #include "ptrace/proc/proc.h"
+#include "ptrace/remote/remote_syscall.h"
 #include "ptrace/thread/process_memory.h"
 #include "shadow/exact/process/borrowed_memory.h"
 
@@ -369,7 +370,8 @@ Result<void> ForwardedProcess::arm_timers() {
         TRY(times.put(of_timer));
         const bool is_interval = number == SYS_setitimer;
         const std::uint64_t at = times.address();
-        TRY(session.call(number, {timer, is_interval ? at : 0, is_interval ? 0 : at, 0}));
+        TRY(session.call(static_cast<std::uint64_t>(number),
+                         {timer, is_interval ? at : 0, is_interval ? 0 : at, 0}));
     }
     return session.finish();
 }

@@ -17,6 +17,7 @@
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/process_memory.h"
 #include "ptrace/thread/thread_registers.h"
+#include "shadow/exact/process/processor_timers.h"
 #include "syscalls/call_memory.h"
 
 namespace shadowprof {
