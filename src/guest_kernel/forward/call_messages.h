@@ -7,8 +7,14 @@
 #include "base/cpu_state.h"
 #include "base/guest_address.h"
 #include "emu/guest/guest_time.h"
+#include "syscalls/syscall_facts.h"
 
 namespace shadowprof {
+
+// The arguments of the system call that these registers make.
+inline CallArguments call_arguments(const CpuState& cpu) {
+    return {cpu[Gpr::rdi], cpu[Gpr::rsi], cpu[Gpr::rdx], cpu[Gpr::r10], cpu[Gpr::r8], cpu[Gpr::r9]};
+}
 
 struct CallRequest {
     enum class Kind : std::uint64_t {

@@ -155,10 +155,7 @@ bool ForwardedCalls::wants_trace(const CpuState& cpu) const {
 
 ForwardedCalls::Call ForwardedCalls::call_of(const CpuState& cpu) {
     const auto number = static_cast<std::uint32_t>(cpu[Gpr::rax]);
-    return {
-        number,
-        {cpu[Gpr::rdi], cpu[Gpr::rsi], cpu[Gpr::rdx], cpu[Gpr::r10], cpu[Gpr::r8], cpu[Gpr::r9]},
-        find_syscall_facts(number)};
+    return {number, call_arguments(cpu), find_syscall_facts(number)};
 }
 
 // Nothing if the supervisor is gone.

@@ -74,7 +74,6 @@ class FileParts {
         for (std::size_t i = 0; i < list.size(); ++i) {
             const double share =
                 is_whole ? 0 : static_cast<double>(i + 1) / static_cast<double>(list.size());
-
             note_locations(list[i], share);
             measure(share, [&] {
                 json_.begin_object();
@@ -136,7 +135,7 @@ bool is_small(const Profile& profile, std::uint64_t max_bytes) {
     return bytes < max_bytes / usually_too_much;
 }
 
-// What a file without records takes.
+// The size of a file without records.
 std::uint64_t bytes_without_lists(const Profile& profile, SymbolSource& symbols) {
     CountingSink sink;
     (void)write_profile(profile, symbols, sink, {.top = 0});  // the sink takes everything

@@ -1,4 +1,4 @@
-// What several readers of the same files share: tables of functions, and files whose debug
+// Tables of functions that several readers of the same files share, and files whose debug
 // information was read beforehand.
 #pragma once
 

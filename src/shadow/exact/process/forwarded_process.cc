@@ -38,11 +38,6 @@ std::int64_t number_of(const CpuState& call) {
     return static_cast<std::int32_t>(call[Gpr::rax]);
 }
 
-CallArguments arguments_of(const CpuState& call) {
-    return {call[Gpr::rdi], call[Gpr::rsi], call[Gpr::rdx],
-            call[Gpr::r10], call[Gpr::r8],  call[Gpr::r9]};
-}
-
 }  // namespace
 
 ForwardedProcess::ForwardedProcess(Target& target, StoppedThread& first,
@@ -179,7 +174,7 @@ std::optional<ForwardedProcess::Answer> ForwardedProcess::answer_of_timer(
     const auto& cpu = request.cpu;
     WritableProcessMemory memory(live_tid());
     const auto result =
-        timers_.call(number_of(cpu), arguments_of(cpu), memory, request.processor_ns);
+        timers_.call(number_of(cpu), call_arguments(cpu), memory, request.processor_ns);
     if (!result) return std::nullopt;
     return Answer{.message = {.thread = request.thread,
                               .rax = static_cast<std::uint64_t>(*result),
@@ -289,7 +284,7 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_of(std::size_t index,
     Answer answer{.message = {.thread = index}, .ranges = thread(index).written_at_resume()};
     if (call && passage.result) {
         ProcessMemory memory(thread(index).tid());
-        timers_.note(number_of(call->cpu), arguments_of(call->cpu),
+        timers_.note(number_of(call->cpu), call_arguments(call->cpu),
                      static_cast<std::int64_t>(*passage.result), memory);
     }
     if (passage.executed) timers_.begin_program();

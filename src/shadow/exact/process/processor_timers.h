@@ -9,12 +9,12 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "base/memory_reader.h"
+#include "emu/guest/guest_time.h"
 #include "syscalls/syscall_facts.h"
 
 namespace shadowprof {
@@ -26,7 +26,7 @@ bool is_processor_clock(std::int32_t clock);
 // and for that of other processes, whose clocks a timer may follow.
 class ProcessorTimers {
   public:
-    static constexpr std::int64_t never_ns = std::numeric_limits<std::int64_t>::max();
+    static constexpr std::int64_t never_ns = GuestTime::never_ns;
     static constexpr std::int64_t least_period_ns = 1'000'000;
 
     // A signal that is due, and the thread that must get it; 0: any of the process.

@@ -101,7 +101,7 @@ TEST_CASE("an interval timer signals again and again, and says how much time is 
     CHECK(due[0].info.si_code == SI_KERNEL);
     CHECK(due[0].thread == 0);
     CHECK(scene.timers.deadline_ns() == 18 * ms);
-    // What was missed comes once.
+    // Several missed signals come as one.
     CHECK(scene.timers.take_due(41 * ms).size() == 1);
     CHECK(scene.timers.deadline_ns() == 48 * ms);
 
