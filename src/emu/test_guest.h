@@ -139,6 +139,10 @@ class TestGuest {
         REQUIRE(emulator_->begin_sample(own_map(), memory_));
         return emulator_->run(threads, limits, syscalls, trace, nullptr);
     }
+    // Goes on where run() has ended.
+    RunResult run_on(GuestThreads& threads, TraceSink& trace) {
+        return emulator_->run(threads, limits, syscalls, trace, nullptr);
+    }
     static bool returned(const RunResult& result) {
         return result.end == SampleEnd::fault && result.fault_address == return_address;
     }

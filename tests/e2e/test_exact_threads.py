@@ -8,22 +8,36 @@ CLOCKS = ("host", "virtual")
 
 
 class ExactThreads(TestCase):
-    def exact(self, name, *words, clock="host"):
+    def exact(self, name, *words, clock="host", check=None, diverges=False):
         """Returns what is said of an exact run. The program must behave as natively."""
         plain = self.run_command([victim(name), *words])
         if plain.code == LACKING:
             self.skipTest(f"this machine does not allow what {' '.join(words)} needs")
         self.assertEqual(plain.code, 0, plain.stdout)
+        checks = [] if check is None else [f"--check={check}"]
         done, profile = self.profile(victim(name), *words,
-                                     options=("--mode=exact", f"--clock={clock}", "--profiles=edge"))
+                                     options=("--mode=exact", f"--clock={clock}", *checks,
+                                              "--profiles=edge"))
         self.assertEqual((done.code, done.stdout), (0, plain.stdout), done.stderr)
-        self.assertEqual(profile["sampling"]["exact"]["diverged"], 0, profile["notes"])
+        self.assertEqual(profile["sampling"]["exact"]["diverged"] != 0, diverges, profile["notes"])
         return profile["sampling"]
 
     def covered(self, *words, clock="host"):
         sampling = self.exact(*words, clock=clock)
         self.assertIsNone(sampling["exact"]["stopped_early"])
         return sampling["instructions"]
+
+    def test_threads_are_compared_with_the_hardware_and_counts_do_not_depend_on_that(self):
+        for words in (("meeting", "locks"), ("meeting", "spinning"), ("threads", "4", "20")):
+            with self.subTest(words=words):
+                none = self.exact(*words, check=0)
+                most = self.exact(*words, check=99)
+                self.assertEqual(none["exact"]["compared"], 0)
+                self.assertGreater(most["exact"]["compared"], 3)
+                self.assertEqual(most["instructions"], none["instructions"])
+
+    def test_what_differs_from_the_hardware_in_a_thread_is_reported(self):
+        self.exact("foreign", "written", check=99, diverges=True)
 
     def test_a_thread_that_waits_in_a_call_holds_up_no_other(self):
         for way in ("sigtimedwait", "select", "pselect", "waitid", "semop", "semtimedop", "mq", "recvmmsg",

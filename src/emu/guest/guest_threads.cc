@@ -113,7 +113,7 @@ std::optional<GuestThreads::Index> GuestThreads::min_far() const {
 bool GuestThreads::next() {
     if (is_time_over()) return false;
     if (lead_ == Lead::first && threads_[0].state == State::stopped) return false;
-    if (is_in_turn_ && !yielded_ && !is_turn_over()) return true;
+    if (is_in_turn()) return true;
     is_in_turn_ = false;
     const auto best = is_first_due() ? std::optional(Index{0}) : min_far();
     yielded_ = false;

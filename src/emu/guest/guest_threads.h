@@ -116,6 +116,8 @@ class GuestThreads {
     // Begins the turn of the first thread if it leads and is due, else of the thread with the least
     // progress; a thread that yielded comes last. False if no thread can go on: end() says why.
     bool next();
+    // Whether the next turn is the rest of the current thread's. Only of threads that last.
+    bool is_in_turn() const { return is_in_turn_ && !yielded_ && !is_turn_over(); }
     // Notes that the current thread has executed so many instructions.
     void ran(std::uint64_t instructions);
     // Whether turns end by what ran() is told although time does not end the run.

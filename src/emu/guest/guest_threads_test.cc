@@ -41,15 +41,21 @@ class PartsSink final : public TraceSink {
     TraceBuffer acquire() override { return memory_.buffer(); }
     void submit(std::span<const std::uint64_t> words, Index thread) override {
         order.push_back(thread);
+        if (turns_.empty() || turns_.back().first != thread) turns_.emplace_back(thread, 0);
+        turns_.back().second += words.size();
         auto& list = words_of[thread];
         list.insert(list.end(), words.rbegin(), words.rend());
     }
+
+    // Which thread had how many words, whatever parts they came in.
+    std::vector<std::pair<Index, std::size_t>> turns() const { return turns_; }
 
     std::map<Index, std::vector<std::uint64_t>> words_of;
     std::vector<Index> order;
 
   private:
     TraceMemory memory_{1 << 16};
+    std::vector<std::pair<Index, std::size_t>> turns_;
 };
 
 }  // namespace
@@ -287,21 +293,31 @@ TEST_CASE("an emulator runs threads in turns over one memory, their traces apart
     }
 }
 
-TEST_CASE("emulators switch lasting threads at the same instructions") {
+namespace {
+
+// Two that count and then return to TestGuest::return_address.
+GuestThreads counting_threads(const TestGuest& guest) {
     alignas(16) static std::byte stacks[2][4096];
+    GuestThreads threads;
+    for (auto& stack : stacks) {
+        CpuState cpu = guest.cpu;
+        cpu.rip = {reinterpret_cast<std::uint64_t>(test_counter)};
+        cpu[Gpr::rdi] = 300'000;
+        auto* const top = stack + sizeof stack - 8;
+        std::memcpy(top, &TestGuest::return_address, sizeof TestGuest::return_address);
+        cpu[Gpr::rsp] = reinterpret_cast<std::uint64_t>(top);
+        threads.add(cpu, true);
+    }
+    return threads;
+}
+
+}  // namespace
+
+TEST_CASE("emulators switch lasting threads at the same instructions") {
     const auto order_of = [&](std::uint64_t seed) {
         TestGuest guest;
         guest.call(reinterpret_cast<const void*>(test_counter), 1);
-        GuestThreads threads;
-        for (auto& stack : stacks) {
-            CpuState cpu = guest.cpu;
-            cpu.rip = {reinterpret_cast<std::uint64_t>(test_counter)};
-            cpu[Gpr::rdi] = 300'000;
-            auto* const top = stack + sizeof stack - 8;
-            std::memcpy(top, &TestGuest::return_address, sizeof TestGuest::return_address);
-            cpu[Gpr::rsp] = reinterpret_cast<std::uint64_t>(top);
-            threads.add(cpu, true);
-        }
+        auto threads = counting_threads(guest);
         PartsSink sink;
         guest.limits = {.instructions = RunLimits::unlimited,
                         .mean_turn = 20'000,
@@ -314,6 +330,30 @@ TEST_CASE("emulators switch lasting threads at the same instructions") {
     CHECK(order.first.size() > 20);
     CHECK(order_of(1) == order);
     CHECK(order_of(2) != order);
+}
+
+TEST_CASE("cut turns of lasting threads go on as if they had not been cut") {
+    const auto turns_of = [](bool cuts) {
+        TestGuest guest;
+        guest.call(reinterpret_cast<const void*>(test_counter), 1);
+        auto threads = counting_threads(guest);
+        PartsSink sink;
+        guest.limits = {.instructions = RunLimits::unlimited,
+                        .mean_turn = 20'000,
+                        .lasting_threads = true,
+                        .until_ns = cuts ? 0 : RunLimits::any_time,
+                        .seed = 1};
+        auto result = guest.run(threads, sink);
+        std::size_t runs = 1;
+        for (; result.end == SampleEnd::size; ++runs) {
+            guest.limits.turn_words = runs % 4 != 0 ? 1 + 7 * runs % 300 : 0;
+            result = guest.run_on(threads, sink);
+        }
+        CHECK(TestGuest::returned(result));
+        CHECK(cuts == (runs > 20));
+        return sink.turns();
+    };
+    CHECK(turns_of(true) == turns_of(false));
 }
 
 TEST_CASE("a thread that a system call stops leaves the others running") {

@@ -69,4 +69,19 @@ class EndAtCalls final : public SyscallHandler {
     SampleEnd end_;
 };
 
+// The first call of the kernel or the vDSO ends a run with lasting threads. The kernel's is left to
+// the next run.
+class LeaveCalls final : public SyscallHandler {
+  public:
+    std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace&,
+                                        std::uint64_t) override {
+        threads.put(threads.current(), threads.cpu(), GuestThreads::State::calls);
+        return SampleEnd::stopped;
+    }
+    std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
+                                     std::uint64_t) override {
+        return SampleEnd::stopped;
+    }
+};
+
 }  // namespace shadowprof

@@ -67,6 +67,7 @@ struct RunResult {
     std::uint64_t instructions = 0;   // an estimate; collectors have exact counts
     GuestThreads::Done of_lead = {};  // estimates
     bool other_ended_it = false;      // Lead::first, and another thread ended the run
+    bool in_turn = false;             // the next one begins with the same thread, if they last
     std::uint64_t single_stepped = 0;
     std::uint64_t syscalls = 0;
     std::uint64_t vdso_calls = 0;       // most are for the time
@@ -153,6 +154,8 @@ class Emulator {
     class Run;
     class SignalScope;
 
+    static constexpr double first_turn_words_per_instruction = 0.1;
+
     struct FaultInfo {
         int signal = 0;
         GuestAddress address;
@@ -176,6 +179,8 @@ class Emulator {
     void forget_history() {
         translator_.clear();
         superblocks_.forget();
+        cut_turn_ = {};
+        turn_words_per_instruction_ = first_turn_words_per_instruction;
     }
     void leave_by_fault(const FaultInfo& fault, ucontext_t& context);
 
@@ -196,6 +201,15 @@ class Emulator {
     const AwaitedState* awaited_ = nullptr;
     FaultInfo fault_;
     TraceBuffer buffer_;
+    // A turn that goes on in the next run (RunLimits::turn_words). Its words are counted with those
+    // to come, as they would be in one piece.
+    struct CutTurn {
+        std::vector<std::uint64_t> words;
+        std::size_t words_left = 0;
+    };
+    CutTurn cut_turn_;
+    // Of the last turn. It lasts from run to run, so that turns do not depend on where runs end.
+    double turn_words_per_instruction_ = first_turn_words_per_instruction;
     // By thread. Runs with RunLimits::notes_call_results may end between a call's return and the
     // thread's next turn.
     std::vector<std::optional<CallInProgress>> calls_in_progress_;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/cpu_state.h"
 #include "base/xsave_layout.h"
 
@@ -113,14 +114,18 @@ RunResult Emulator::Run::execute() {
     result_.end = end_.value_or(threads_.end());
     result_.instructions = pacer_.instructions();
     result_.of_lead = threads_.of_lead();
+    result_.in_turn = limits_.lasting_threads && threads_.is_in_turn();
     result_.other_ended_it = limits_.first_leads && end_ && threads_.current() != 0;
     return result_;
 }
 
 bool Emulator::Run::begin_turn() {
+    if (!end_ && limits_.turn_words != 0 && had_any_turn()) end_ = SampleEnd::size;
     if (end_) return false;
     if (limits_.lasting_threads) prepare_turn();
     if (end_ || !threads_.next()) return false;
+    if (had_any_turn() && is_late()) end_ = SampleEnd::size;
+    if (end_) return false;
     turn_over_ = false;
     pc_ = cpu().rip;
     load_state();
@@ -138,11 +143,23 @@ bool Emulator::Run::begin_turn() {
     return true;
 }
 
+bool Emulator::Run::is_late() const {
+    return limits_.until_ns != RunLimits::any_time && threads_.size() > 1 &&
+           read_clock_ns(CLOCK_MONOTONIC) >= limits_.until_ns;
+}
+
 // The handler makes the call that the current thread has left to this run.
 void Emulator::Run::prepare_turn() {
     const bool calls = threads_.state(threads_.current()) == GuestThreads::State::calls;
+    const bool was_alone = threads_.size() == 1;
     end_ = syscalls_.before_turn(threads_, e_.memory_);
+    forget_history_of_one(was_alone);
     if (calls && end_) note_call_left(*end_);
+}
+
+// When the second thread has begun, turns become the same whatever runs came before.
+void Emulator::Run::forget_history_of_one(bool was_alone) {
+    if (was_alone && threads_.size() > 1 && threads_.counts_turns()) e_.forget_history();
 }
 
 void Emulator::Run::end_turn() {
@@ -205,6 +222,10 @@ void Emulator::Run::new_buffer() {
     if (!e_.buffer_.base) return end(SampleEnd::stopped);
     auto words = pacer_.next_words(e_.buffer_.words(), threads_.turn_left());
     if (threads_.counts_turns()) words = std::min(words, words_of_turn());
+    if (limits_.turn_words != 0 && words > limits_.turn_words) {
+        words_behind_cut_ = words - limits_.turn_words;
+        words = limits_.turn_words;
+    }
     timed_to_ = start_ = e_.buffer_.base + words;
     context_.trace_cursor = reinterpret_cast<std::uint64_t>(start_);
 }
@@ -215,6 +236,20 @@ void Emulator::Run::submit_trace() {
     const std::span<const std::uint64_t> words(cursor, start_);
     if (!words.empty()) began_at_.reset();
     keep_time();
+    if (is_cut_ || !e_.cut_turn_.words.empty()) {
+        const auto left = static_cast<std::size_t>(cursor - e_.buffer_.base);
+        auto& all = e_.cut_turn_.words;
+        all.insert(all.begin(), words.begin(), words.end());
+        e_.cut_turn_.words_left = words_behind_cut_ + left;
+        if (!is_cut_) account(std::exchange(e_.cut_turn_, {}).words);
+    } else {
+        account(words);
+    }
+    sink_.submit(words, threads_.current());
+    start_ = nullptr;
+}
+
+void Emulator::Run::account(std::span<const std::uint64_t> words) {
     const auto before = pacer_.instructions();
     pacer_.account(words);
     if (threads_.counts_turns())
@@ -224,23 +259,22 @@ void Emulator::Run::submit_trace() {
     if (pacer_.level() != TraceLevel::none && limits_.blocks == 0 && !e_.watcher_ &&
         e_.superblocks_.observe(pacer_.level(), words, limits_.defers_superblocks))
         pacer_.expect_longer_records();
-    sink_.submit(words, threads_.current());
-    start_ = nullptr;
 }
 
 // How many words of the trace the rest of the turn is likely to need.
 std::size_t Emulator::Run::words_of_turn() const {
+    if (!e_.cut_turn_.words.empty()) return e_.cut_turn_.words_left;
     // Enough for any record, and few beside a turn.
     const std::size_t least = pacer_.level() == TraceLevel::blocks ? 16 : 1024;
     const auto left = static_cast<double>(std::min(threads_.turn_left(), most_counted));
-    return std::max(least, static_cast<std::size_t>(left * words_per_instruction_));
+    return std::max(least, static_cast<std::size_t>(left * e_.turn_words_per_instruction_));
 }
 
 void Emulator::Run::count_turn(std::span<const std::uint64_t> words) {
     const auto instructions = pacer_.estimate(words);
     threads_.ran(instructions);
     if (instructions != 0)
-        words_per_instruction_ =
+        e_.turn_words_per_instruction_ =
             static_cast<double>(words.size()) / static_cast<double>(instructions);
 }
 
@@ -320,7 +354,7 @@ void Emulator::Run::on_syscall() {
     if (goes_out) sink_.flush();
     const bool was_alone = threads_.size() == 1;
     const auto reason = syscalls_.on_syscall(threads_, e_.memory_, elapsed);
-    if (was_alone && threads_.size() > 1 && threads_.counts_turns()) e_.forget_history();
+    forget_history_of_one(was_alone);
     load_state();
     pc_ = cpu().rip;
     if (reason) {
@@ -344,6 +378,7 @@ void Emulator::Run::on_vdso_call() {
     keep_time();
     const auto function = e_.translator_.vdso_function(pc_);
     const auto reason = syscalls_.on_vdso(function, threads_, e_.memory_, elapsed_ns());
+    if (reason && limits_.turn_words != 0) leave_record_to_next_run();
     if (reason) return end(*reason);
     const auto return_address = read_value<GuestAddress>(e_.memory_, {cpu()[Gpr::rsp]});
     if (!return_address) return end(SampleEnd::fault);
@@ -358,6 +393,7 @@ void Emulator::Run::on_single_step() {
     const auto* native = limits_.executes_nondeterministic
                              ? e_.translator_.one_nondeterministic(pacer_.level(), pc)
                              : nullptr;
+    if (!native && limits_.turn_words != 0) leave_record_to_next_run();
     if (!native) return fall_back_to_single_step(pc);
     // The record that was just left is left again by the instruction.
     context_.trace_cursor += sizeof(std::uint64_t);
@@ -367,6 +403,12 @@ void Emulator::Run::on_single_step() {
         native = e_.translator_.one_nondeterministic(pacer_.level(), pc);
     }
     enter_entry(native, pc);
+}
+
+// The run ends in the midst of a turn, before the last record's instruction.
+void Emulator::Run::leave_record_to_next_run() {
+    context_.trace_cursor += sizeof(std::uint64_t);
+    is_cut_ = true;
 }
 
 // Executes RDTSC or RDTSCP (Intel SDM vol. 2B) by the guest's time. False if the instruction is
@@ -424,9 +466,12 @@ void Emulator::Run::on_trace_full() {
     const auto position = e_.translator_.locate(context_.fault_host_rip);
     if (!position) return end(SampleEnd::fault);
     pc_ = position->address;
+    is_cut_ = words_behind_cut_ != 0;
     submit_trace();
-    if (pacer_.finished()) return end(SampleEnd::size);
+    if (is_cut_ || pacer_.finished()) return end(SampleEnd::size);
     turn_over_ = threads_.is_turn_over();
+    // Alone, a thread has a turn without end.
+    if (!is_over() && is_late()) return end(SampleEnd::size);
     if (!is_over()) new_buffer();
     if (!is_over()) enter_at(pc_);
 }

@@ -32,6 +32,9 @@ class Emulator::Run {
     CpuState& cpu() { return threads_.cpu(); }
     bool begin_turn();
     void prepare_turn();
+    void forget_history_of_one(bool was_alone);
+    bool had_any_turn() const { return !had_turn_.empty(); }
+    bool is_late() const;
     void end_turn();
     void load_state();
     void store_state();
@@ -44,11 +47,13 @@ class Emulator::Run {
     void enter_entry(const std::uint8_t* entry, GuestAddress pc);
     void new_buffer();
     void submit_trace();
+    void account(std::span<const std::uint64_t> words);
     std::size_t words_of_turn() const;
     void count_turn(std::span<const std::uint64_t> words);
     std::uint64_t elapsed_ns();
     void keep_time();
     bool shows_time(GuestAddress pc);
+    void leave_record_to_next_run();
 
     void on_exit();
     void on_direct_branch();
@@ -98,8 +103,9 @@ class Emulator::Run {
     std::vector<bool> had_turn_;  // by thread
     std::uint32_t misses_ = 0;    // visits with agreeing telling registers but another state
     bool turn_over_ = false;
-    double words_per_instruction_ = 0.1;  // of the trace, if turns are counted
-    std::optional<SampleEnd> end_;        // for the current thread or for all
+    std::size_t words_behind_cut_ = 0;  // how many more the turn would have: RunLimits::turn_words
+    bool is_cut_ = false;
+    std::optional<SampleEnd> end_;  // for the current thread or for all
 };
 
 }  // namespace shadowprof

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <span>
 
@@ -26,6 +27,14 @@ struct RunLimits {
     bool first_leads = false;
     std::uint64_t mean_turn = GuestThreads::mean_turn_instructions;  // if there are several threads
     bool lasting_threads = false;  // see GuestThreads::Run; no blocks may be limited
+    // If not 0, with lasting threads: the run ends behind its first turn, or in it: behind about so
+    // many words of the trace, or before what a handler or the hardware has to do. The turn then
+    // goes on in the next run as if it had not been cut.
+    std::size_t turn_words = 0;
+    // With several lasting threads: the run ends where a turn begins or a buffer is full, if it is
+    // that late by CLOCK_MONOTONIC. The order of turns does not depend on it.
+    static constexpr std::int64_t any_time = std::numeric_limits<std::int64_t>::max();
+    std::int64_t until_ns = any_time;
     // At TraceLevel::blocks: the run ends behind exactly so many blocks; 0: no limit.
     std::uint64_t blocks = 0;
     // The first instruction is a block of its own.

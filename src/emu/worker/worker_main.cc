@@ -272,7 +272,7 @@ std::vector<GuestAddress> Worker::rseq_in_mailbox(const StartMessage& start) {
 
 // Where a run goes on with its threads; false if it cannot.
 bool Worker::take_threads(const StartMessage& start) {
-    const bool is_forwarded = start.calls == RunCalls::forwarded;
+    const bool is_forwarded = start.calls != RunCalls::end_run;
     if (start.kind == RunKind::exact) {
         forwarded_threads_.reset();
         forwarded_.reset();
@@ -313,7 +313,7 @@ bool Worker::take_awaited(const StartMessage& start) {
 // Null if what the supervisor sent is malformed. Forwarded calls know of calls under way, so their
 // handler stays as long as its threads.
 SyscallHandler* Worker::handler_of(const StartMessage& start, std::span<const std::byte> facts) {
-    if (start.calls != RunCalls::forwarded) {
+    if (start.calls == RunCalls::end_run) {
         handler_ = syscalls_.begin(is_exact(start.kind) ? facts.first(0) : facts, conversation_);
         return handler_.get();
     }
@@ -340,7 +340,7 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     auto start = body_of<StartMessage>(message);
     if (!start) return false;
     if (!take_threads(*start) || !take_awaited(*start)) return false;
-    auto& threads = start->calls == RunCalls::forwarded ? forwarded_threads_ : threads_;
+    auto& threads = start->calls != RunCalls::end_run ? forwarded_threads_ : threads_;
     const bool exact = is_exact(start->kind);
     exact ? conversation_.begin_exact()
           : conversation_.begin_sample(Deadline(start->stands_still_until_ns),
@@ -359,14 +359,17 @@ bool Worker::run_sample(WorkerSocket::Message& message) {
     if (refused) {
         done.result.end = *refused;
     } else {
-        PunctualSyscalls punctual(*handler, conversation_.deadline());
+        LeaveCalls left;
+        auto& calls =
+            start->calls == RunCalls::one_turn ? static_cast<SyscallHandler&>(left) : *handler;
+        PunctualSyscalls punctual(calls, conversation_.deadline());
         emulator_->await(awaited_ ? &*awaited_ : nullptr);
         done.result = emulator_->run(*threads, start->limits, punctual, conversation_,
                                      exact ? nullptr : &conversation_);
     }
     emulator_->await(nullptr);
     const bool is_current =
-        start->calls == RunCalls::end_run || refused || emulator_->memory().give_all(*process_);
+        start->calls != RunCalls::forwarded || refused || emulator_->memory().give_all(*process_);
     if (!is_current) done.result.end = SampleEnd::replica_lost;
     if (conversation_.deadline().missed()) done.result.end = SampleEnd::time;
     stopwatch.reset();

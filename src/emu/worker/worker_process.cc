@@ -261,7 +261,7 @@ Result<SampleOutcome> WorkerProcess::conclude(const WorkerSocket::Message& messa
     const auto bytes = std::as_writable_bytes(std::span(outcome.threads));
     std::memcpy(bytes.data(), area_.mailbox().data(), bytes.size());
     const auto is_known = [](const StartThread& thread) {
-        return thread.state <= GuestThreads::State::stopped;
+        return thread.state <= GuestThreads::State::calls;
     };
     if (done->thread >= std::max<std::size_t>(1, done->threads) ||
         !std::ranges::all_of(outcome.threads, is_known))

@@ -57,6 +57,9 @@ enum class RunCalls : std::uint32_t {
     // The process behind the memory descriptor makes them: SampleSyscalls::forward(). At the run's
     // end the process has all that the run wrote.
     forwarded,
+    // As forwarded, and the run ends before the first call. Its memory is kept to be compared. Only
+    // with RunKind::exact_next.
+    one_turn,
 };
 
 // What a run starts from.

@@ -207,7 +207,8 @@ std::optional<SampleEnd> ForwardedCalls::on_syscall(GuestThreads& threads, Guest
     const auto end = follow(*answer, request.is_current != 0, threads, space);
     await_times(threads);
     if (call.number == SYS_rseq && answer->rax == 0) note_rseq(call, thread);
-    if (!end && call.number == SYS_sched_yield) threads.yield();
+    // The run may end behind any call, but the order of threads does not depend on that.
+    if ((!end || *end == SampleEnd::size) && call.number == SYS_sched_yield) threads.yield();
     return end;
 }
 

@@ -24,12 +24,6 @@
 namespace shadowprof {
 namespace {
 
-// When the first interval is checked, if little time is for checks: programs that end sooner are
-// not held up.
-constexpr std::chrono::milliseconds time_before_checks{100};
-// Until when no copy of the process is tried after one could not be made.
-constexpr std::chrono::seconds time_without_copies{1};
-
 std::string unshared_memory(std::string_view name) {
     return fmt::format(
         "it maps memory that others may write to, and whose file cannot be opened here: {}", name);
@@ -52,8 +46,7 @@ ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer&
                processor_, stats),
       shares_memory_(options.shares_memory),
       time_(options.time),
-      check_due_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                    (1 - options.checked_share) * time_before_checks)) {}
+      checks_(options.checked_share, options.seed) {}
 
 Result<bool> ForwardedRun::begin() {
     // Without us, the process would go on from a state that is long past.
@@ -97,13 +90,21 @@ Result<bool> ForwardedRun::begin_stretch() {
     }
     left_.reset();
     if (is_check_due()) TRY(prepare_check());
-    return begin_emulation(checked_ ? RunCalls::end_run : RunCalls::forwarded);
+    if (!checked_) return begin_emulation(RunCalls::forwarded);
+    return begin_emulation(process_.size() == 1 ? RunCalls::end_run : RunCalls::one_turn);
 }
 
 bool ForwardedRun::is_check_due() const {
-    return options_.checked_share > 0 && !leaves_checks_ && Clock::now() >= check_due_ &&
-           process_.timers().deadline_ns() == ProcessorTimers::never_ns && process_.size() == 1 &&
-           thread().place() == GuestThreads::State::runs && !shares_memory_ &&
+    return checks_.is_due() && can_check() && !leaves_checks_ &&
+           (process_.size() == 1 || (is_in_turn_ && !anew_)) &&
+           thread().place() == GuestThreads::State::runs;
+}
+
+// Whether a copy would do what the process does. It is made through the first thread, which must
+// stand still.
+bool ForwardedRun::can_check() const {
+    return checks_.has_checks() && process_.timers().deadline_ns() == ProcessorTimers::never_ns &&
+           !shares_memory_ && process_.has(0) && !process_.thread(0).is_in_call() &&
            std::ranges::none_of(map_.mappings(),
                                 [](const Mapping& m) { return m.shared && m.writable; });
 }
@@ -111,14 +112,15 @@ bool ForwardedRun::is_check_due() const {
 // Copies the process, for the coming interval to be checked.
 Result<void> ForwardedRun::prepare_check() {
     const auto forking = Clock::now();
+    if (at_ != 0) TRY(process_.thread(0).stopped().settle(StoppedThread::OwnSignal::dropped));
     auto interval = IntervalCheck::begin(stop_, thread().stopped(), thread().state(), breakpoints_);
     if (interval) {
         checked_.emplace(Checked{std::move(*interval), Clock::now() - forking});
         return {};
     }
     if (interval.error().code == ErrorCode::gone) return std::move(interval).error();
-    // No copy can be made now, as at a limit of processes.
-    check_due_ = Clock::now() + time_without_copies;
+    // As at a limit of processes.
+    checks_.put_off();
     return {};
 }
 
@@ -157,6 +159,7 @@ Result<void> ForwardedRun::look_for_signals() {
 // The emulation has ended: leads the program on, and begins the next stretch.
 Result<bool> ForwardedRun::take(const SampleOutcome& outcome) {
     is_emulating_ = false;
+    is_in_turn_ = outcome.result.in_turn;
     for (const auto& [name, counter] : worker_counters)
         counters_.*counter += outcome.counters.*counter;
     time_ = outcome.time;
@@ -199,16 +202,13 @@ Result<bool> ForwardedRun::end_checked(Checked& checked, const SampleOutcome& ou
     TRY(check(checked.interval, outcome));
     TRY_ASSIGN(const bool current, of_worker(worker_->give_memory()));
     if (!current) return Error{ErrorCode::system, 0, "the process has not the program's memory"};
-    const auto now = Clock::now();
-    const std::chrono::duration<double> cost = checked.forking + (now - checking);
-    // At random, so that nothing that a program does in a rhythm is always left out.
-    const double wait = 2 * static_cast<double>(mix64(options_.seed ^ stats_.compared) >> 11) /
-                        static_cast<double>(std::uint64_t{1} << 53);
-    check_due_ =
-        now + std::chrono::duration_cast<Clock::duration>(wait * cost / options_.checked_share);
+    checks_.spent(checked.forking + (Clock::now() - checking));
     take_states(outcome);
     thread().native().enter_handlers_with(&thread().state());
-    if (outcome.result.end != SampleEnd::stopped) return end_stretch(outcome);
+    const auto end = outcome.result.end;
+    const bool is_left = end == SampleEnd::stopped ||
+                         (end == SampleEnd::unsupported_instruction && process_.size() > 1);
+    if (!is_left) return end_stretch(outcome);
     TRY_ASSIGN(auto passage, pass_checked(outcome));
     is_current_ = true;
     return prepare_next(std::move(passage));
@@ -228,8 +228,13 @@ Result<void> ForwardedRun::check(IntervalCheck& interval, const SampleOutcome& o
 }
 
 // Leads the process past the call into the vDSO at which a checked interval has ended. A system
-// call is left to the next stretch.
+// call is left to the next stretch. So is either if there are several threads.
 Result<Passage> ForwardedRun::pass_checked(const SampleOutcome& outcome) {
+    if (process_.size() > 1) {
+        leaves_checks_ = true;
+        if (!thread().is_in_call()) TRY(thread().make_true());
+        return Passage{};
+    }
     if (outcome.result.syscalls != 0) {
         thread().emulated_to(outcome.cpu, GuestThreads::State::calls);
         return Passage{};
@@ -289,12 +294,15 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     request.limits.seed = options_.turns_seed;
     set_levels(request.limits);
     request.limits.executes_nondeterministic = calls == RunCalls::forwarded;
-    request.limits.lasting_threads = calls == RunCalls::forwarded;
+    request.limits.lasting_threads = calls != RunCalls::end_run;
+    if (calls == RunCalls::one_turn) request.limits.turn_words = checks_.words();
+    if (calls == RunCalls::forwarded && can_check())
+        request.limits.until_ns = checks_.due().time_since_epoch() / std::chrono::nanoseconds(1);
     TRY(of_worker(worker_->begin_exact(request)));
     is_emulating_ = true;
     last_word_ = Clock::now();
     observation_due_ = last_word_ + signal_period;
-    is_current_ = anew_ = layout_changed_ = stopping_ = leaves_checks_ = false;
+    is_current_ = anew_ = layout_changed_ = stopping_ = leaves_checks_ = is_in_turn_ = false;
     changed_.clear();
     return true;
 }
@@ -402,7 +410,7 @@ Result<void> ForwardedRun::pass_on(const CallRequest& request,
 Result<void> ForwardedRun::note_call(const CallRequest& request, CallAnswer& message) {
     const bool is_call = request.kind == CallRequest::Kind::call;
     const bool has_returned = message.kind == CallAnswer::Kind::returned;
-    message.ends_run |= has_returned && is_check_due();
+    message.ends_run |= has_returned && is_call && checks_.is_due() && can_check();
     if (!is_call) return {};
     switch (static_cast<std::uint32_t>(request.cpu[Gpr::rax])) {
         case SYS_setrlimit:
@@ -462,9 +470,11 @@ void ForwardedRun::take_states(const SampleOutcome& outcome) {
     if (left_) {
         // The emulation does not know yet that its call is over.
         at_ = left_->index;
+        is_in_turn_ = false;
         thread().emulated_to(thread().state(), GuestThreads::State::runs);
     } else if (!process_.has(at_) || thread().is_in_call()) {
         at_ = process_.first_standing();
+        is_in_turn_ = false;
     }
 }
 
@@ -501,6 +511,7 @@ Result<Passage> ForwardedRun::deliver_signals() {
     TRY_ASSIGN(const auto signalled, process_.signalled());
     if (!signalled) return Passage{};
     at_ = *signalled;
+    is_in_turn_ = false;
     return thread().deliver_signals();
 }
 

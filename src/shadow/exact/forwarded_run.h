@@ -24,6 +24,7 @@
 #include "ptrace/unwind/unwind.h"
 #include "shadow/emulation/owned_worker.h"
 #include "shadow/emulation/trace_consumer.h"
+#include "shadow/exact/check_schedule.h"
 #include "shadow/exact/interval_check.h"
 #include "shadow/exact/process/forwarded_process.h"
 #include "shadow/exact/process/native_run.h"
@@ -105,6 +106,7 @@ class ForwardedRun {
     Result<void> check(IntervalCheck& interval, const SampleOutcome& outcome);
     Result<Passage> pass_checked(const SampleOutcome& outcome);
     bool is_check_due() const;
+    bool can_check() const;
     bool is_given_up() const { return options_.is_given_up && options_.is_given_up(); }
     Result<bool> prepare_layout(std::string& text);
     void set_levels(RunLimits& limits) const;
@@ -170,8 +172,9 @@ class ForwardedRun {
     bool leaves_checks_ = false;  // the next stretch is not checked
     bool shares_memory_;
     GuestTime time_;
-    Clock::time_point check_due_;     // when the next interval is checked
+    CheckSchedule checks_;
     std::optional<Checked> checked_;  // if this stretch is such an interval
+    bool is_in_turn_ = false;  // of several threads, the one at `at_` begins the next stretch
     // The process is stopped as a whole. When it continues, the worker gets the answer, or the next
     // stretch begins.
     struct Pause {

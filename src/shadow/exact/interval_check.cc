@@ -1,8 +1,12 @@
 #include "shadow/exact/interval_check.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <chrono>
 
 #include "ptrace/remote/rseq_area.h"
+#include "ptrace/thread/process_memory.h"
 #include "ptrace/thread/thread_registers.h"
 #include "shadow/emulation/owned_worker.h"
 #include "shadow/exact/state_comparison.h"
@@ -14,6 +18,8 @@ using Advance = StoppedThread::Advance;
 
 // A copy that has not come to the interval's end after this time does not come there.
 constexpr std::chrono::seconds longest_native_run{60};
+// How long the end of an interval is looked for where it is no call.
+constexpr std::chrono::milliseconds longest_way_to_cut{100};
 
 }  // namespace
 
@@ -52,22 +58,57 @@ Result<bool> IntervalCheck::run_to(const SampleOutcome& emulated) {
 
 Result<std::optional<std::vector<std::string>>> IntervalCheck::compare(
     const SampleOutcome& emulated, WorkerProcess& worker) {
+    if (emulated.result.end == SampleEnd::size) return compare_at_cut(emulated, worker);
     TRY_ASSIGN(const bool there, run_to(emulated));
-    if (!there) return std::optional<std::vector<std::string>>();
+    if (!there) return std::optional<Differences>();
     TRY_ASSIGN(auto native, replica_.thread().snapshot());
     // A program that begins to single-step itself stops behind the instruction at which the
     // emulation has ended.
-    if ((native.cpu.rflags & trap_flag) != 0) return std::optional<std::vector<std::string>>();
+    if ((native.cpu.rflags & trap_flag) != 0) return std::optional<Differences>();
     TRY_ASSIGN(const auto registers, replica_.thread().registers());
     if (replica_.thread().status().kind() == WaitStatus::Kind::syscall_stop)
         native.cpu[Gpr::rax] = registers.orig_rax;
-    auto found = differences(native.cpu, emulated.cpu);
+    TRY_ASSIGN(auto found, differences_from(native.cpu, emulated.cpu, worker));
+    return std::optional(std::move(found));
+}
+
+// The interval has ended in the midst of the program's code. The copy comes by that place again and
+// again, and has come to the end when its state is the same.
+Result<std::optional<std::vector<std::string>>> IntervalCheck::compare_at_cut(
+    const SampleOutcome& emulated, WorkerProcess& worker) {
+    auto& thread = replica_.thread();
+    auto breakpoint = Breakpoint::set(thread, emulated.cpu.rip, breakpoints_);
+    if (!breakpoint) return std::optional<Differences>();
+    const auto limit = std::chrono::steady_clock::now() + longest_way_to_cut;
+    while (std::chrono::steady_clock::now() < limit) {
+        TRY_ASSIGN(const auto stop, breakpoint->advance(Advance::to_syscall));
+        TRY_ASSIGN(const auto registers, thread.registers());
+        CpuState now;
+        load_general(now, registers);
+        if (!stop.is_there)
+            return std::optional(
+                Differences{fmt::format("the hardware has come to {:#x} instead", now.rip.value)});
+        if (now.gpr != emulated.cpu.gpr) continue;
+        TRY_ASSIGN(const auto native, thread.snapshot());
+        auto expected = emulated.cpu;
+        ProcessMemory memory(replica_.pid());
+        adopt_dead_flags(native.cpu, expected, memory);
+        TRY_ASSIGN(auto found, differences_from(native.cpu, expected, worker));
+        if (found.empty()) return std::optional(std::move(found));
+    }
+    return std::optional<Differences>();
+}
+
+Result<std::vector<std::string>> IntervalCheck::differences_from(const CpuState& native,
+                                                                 const CpuState& emulated,
+                                                                 WorkerProcess& worker) {
+    auto found = differences(native, emulated);
     TRY_ASSIGN(const auto rseq, read_rseq_area(replica_.thread()));
     TRY_ASSIGN(const auto memory,
                of_worker(worker.compare_memory({rseq.start, rseq.end}, replica_.memory_fd())));
     const auto bytes = differences(memory);
     found.insert(found.end(), bytes.begin(), bytes.end());
-    return std::optional(std::move(found));
+    return found;
 }
 
 }  // namespace shadowprof

@@ -31,7 +31,13 @@ class IntervalCheck {
   private:
     IntervalCheck(Replica replica, GuestAddress start, BreakpointKind breakpoints)
         : replica_(std::move(replica)), start_(start), breakpoints_(breakpoints) {}
+    using Differences = std::vector<std::string>;
+
     Result<bool> run_to(const SampleOutcome& emulated);
+    Result<std::optional<Differences>> compare_at_cut(const SampleOutcome& emulated,
+                                                      WorkerProcess& worker);
+    Result<Differences> differences_from(const CpuState& native, const CpuState& emulated,
+                                         WorkerProcess& worker);
 
     Replica replica_;
     GuestAddress start_;
