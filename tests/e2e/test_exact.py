@@ -235,15 +235,19 @@ class Exact(TestCase):
         self.assertNotIn(other["sampling"]["instructions"], counts)
 
     def test_threads_that_end_in_any_order(self):
-        """The first thread ends before the others; a signal comes to one that executes or sleeps;
-        and the process ends while one sleeps."""
-        for way in ("first_ends", "signalled", "woken", "exits"):
-            with self.subTest(way=way):
-                plain = self.run_command([victim("meeting"), way])
-                done, profile, exact = self.exact(victim("meeting"), way)
-                self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout), done.stderr)
-                self.assertEqual(exact["diverged"], 0)
-                self.assertIsNone(exact["stopped_early"])
+        """The first thread ends before the others, and perhaps another takes its place; a signal
+        comes to one that executes or sleeps; and the process ends while one sleeps or computes."""
+        for way in ("first_ends", "first_is_replaced", "signalled", "woken", "exits",
+                    "second_exits"):
+            plain = self.run_command([victim("meeting"), way])
+            for check in (0, 99):
+                with self.subTest(way=way, check=check):
+                    done, profile, exact = self.exact(victim("meeting"), way,
+                                                      options=(f"--check={check}",))
+                    self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout),
+                                     done.stderr)
+                    self.assertEqual(exact["diverged"], 0)
+                    self.assertIsNone(exact["stopped_early"])
 
     def test_program_of_several_threads_that_executes_another_goes_on(self):
         done, profile, exact = self.exact(victim("meeting"), "executes")

@@ -1,7 +1,8 @@
 // Threads that meet in one of several ways. Each way prints what natively does not depend on their
 // order.
 //
-// meeting locks|spinning|pipes|first_ends|signalled|woken|exits|executes
+// meeting
+// locks|spinning|pipes|first_ends|first_is_replaced|signalled|woken|exits|second_exits|executes
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -83,6 +84,23 @@ static void* outlive_first(void* argument) {
     return argument;
 }
 
+static void* replace_first(void* argument) {
+    pthread_t third;
+    begun = 1;
+    sum = work(sum, 3000000);
+    if (pthread_create(&third, NULL, outlive_first, NULL) != 0) exit(2);
+    pthread_join(third, NULL);
+    puts("the second thread");
+    return argument;
+}
+
+static void* exit_soon(void* argument) {
+    begun = 1;
+    sum = work(sum, 3000000);
+    exit(9);
+    return argument;
+}
+
 static void on_signal(int number) {
     (void)number;
     static const char text[] = "handled\n";
@@ -145,6 +163,12 @@ int main(int argc, char** argv) {
     } else if (strcmp(way, "first_ends") == 0) {
         start_one(outlive_first, threads);
         pthread_exit(NULL);
+    } else if (strcmp(way, "first_is_replaced") == 0) {
+        start_one(replace_first, threads);
+        pthread_exit(NULL);
+    } else if (strcmp(way, "second_exits") == 0) {
+        start_one(exit_soon, threads);
+        for (;;) sum += work(1, 100);
     } else if (strcmp(way, "signalled") == 0 || strcmp(way, "woken") == 0) {
         signal(SIGUSR1, on_signal);
         start_one(way[0] == 'w' ? sleep_for_signal : wait_for_signal, threads);

@@ -141,6 +141,8 @@ class GuestMemory final : public GuestSpace {
     // From now on the kernel may write to these ranges of the process at any time, so that nothing
     // is brought there. They replace those of the last call.
     void leave_to_kernel(std::vector<MemoryRange> ranges);
+    // Whether any of this page is left to it.
+    bool is_left_to_kernel(GuestAddress page) const;
     // Takes what the process has in these ranges. Bytes that it cannot show stay as they are.
     void take(std::span<const MemoryRange> ranges, MemoryReader& process);
     // Drops every page, also those written to, and the mappings.

@@ -41,6 +41,12 @@ void GuestMemory::leave_to_kernel(std::vector<MemoryRange> ranges) {
     std::ranges::sort(kernels_, {}, &MemoryRange::start);
 }
 
+bool GuestMemory::is_left_to_kernel(GuestAddress page) const {
+    return std::ranges::any_of(kernels_, [&](const MemoryRange& range) {
+        return range.start < page + page_bytes && page < range.end;
+    });
+}
+
 // Brings a part that is resident, except for what the kernel may be writing to.
 bool GuestMemory::give_part(GuestAddress start, GuestAddress end, WritableMemory& process) const {
     const auto give = [&](GuestAddress from, GuestAddress to) {

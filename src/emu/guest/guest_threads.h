@@ -73,8 +73,9 @@ class GuestThreads {
     // Whether a call that the kernel makes may end at any time.
     bool has_calls() const { return in_call_ != 0; }
 
-    // For system calls: ends the current thread's turn behind the call.
+    // For system calls: ends the current thread's turn behind the call, if others may have one.
     void yield() {
+        if (!is_awaited()) return;
         turn_left_ = 0;
         yielded_ = true;
     }
@@ -116,7 +117,7 @@ class GuestThreads {
     // Begins the turn of the first thread if it leads and is due, else of the thread with the least
     // progress; a thread that yielded comes last. False if no thread can go on: end() says why.
     bool next();
-    // Whether the next turn is the rest of the current thread's. Only of threads that last.
+    // Whether next() would go on with the current thread's turn, as only threads that last do.
     bool is_in_turn() const { return is_in_turn_ && !yielded_ && !is_turn_over(); }
     // Notes that the current thread has executed so many instructions.
     void ran(std::uint64_t instructions);

@@ -69,8 +69,8 @@ class EndAtCalls final : public SyscallHandler {
     SampleEnd end_;
 };
 
-// The first call of the kernel or the vDSO ends a run with lasting threads. The kernel's is left to
-// the next run.
+// The first call of the kernel or the vDSO ends a run with lasting threads, and is left to the next
+// one.
 class LeaveCalls final : public SyscallHandler {
   public:
     std::optional<SampleEnd> on_syscall(GuestThreads& threads, GuestSpace&,

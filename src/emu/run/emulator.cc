@@ -39,6 +39,7 @@ Result<void> Emulator::begin_sample(MemoryMap map, PageSource& source,
     nondeterminism_ = nondeterminism;
     const bool same_files = !memory_.layout_changed() && map.mappings() == layout_.mappings();
     if (!same_files) layout_ = map;
+    cut_turn_ = {};
     TRY(memory_.begin(std::move(map), source, use));
     begin_translator(same_files);
     return {};

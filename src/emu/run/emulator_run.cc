@@ -393,7 +393,8 @@ void Emulator::Run::on_single_step() {
     const auto* native = limits_.executes_nondeterministic
                              ? e_.translator_.one_nondeterministic(pacer_.level(), pc)
                              : nullptr;
-    if (!native && limits_.turn_words != 0) leave_record_to_next_run();
+    const bool is_alone = e_.tables_[context_.exit_info].start == pc;
+    if (!native && limits_.turn_words != 0 && is_alone) leave_record_to_next_run();
     if (!native) return fall_back_to_single_step(pc);
     // The record that was just left is left again by the instruction.
     context_.trace_cursor += sizeof(std::uint64_t);

@@ -28,6 +28,7 @@ class WorkerConversation final : public TraceSink, public OutsideChannel, public
         if (current_) return trace_.buffer();
         while (free_.empty())
             if (!wait_for(MessageKind::segment_free)) return {};
+        if (await_stop_ && stopped_) return {};
         current_ = free_.front();
         first_word_ = SharedArea::segment_words;
         free_.pop_front();

@@ -562,8 +562,9 @@ bool Worker::compare(WorkerSocket::Message& message) {
     PageComparison comparison(native, *request);
     auto& memory = emulator_->memory();
     comparison.add(memory.replaced_differences());
-    memory.for_each_dirty_page(
-        [&](GuestAddress page, std::span<const std::byte> bytes) { comparison.add(page, bytes); });
+    memory.for_each_dirty_page([&](GuestAddress page, std::span<const std::byte> bytes) {
+        if (!memory.is_left_to_kernel(page)) comparison.add(page, bytes);
+    });
     const auto& result = comparison.finish();
     if (!elsewhere) memory.compared();
     return socket_.send(MessageKind::compared, result).has_value();

@@ -78,8 +78,8 @@ constexpr bool is_exact(RunKind kind) {
 
 struct StartMessage {
     CpuState cpu;  // of `thread`
-    // With RunKind::exact_next and forwarded calls, the threads are those of the last run, except
-    // for this one. Otherwise it is the first one.
+    // With RunKind::exact_next and calls other than end_run, the threads are those of the last run,
+    // except for this one. Otherwise it is the first one.
     GuestThreads::Index thread = 0;
     GuestThreads::State state = GuestThreads::State::runs;  // of `thread`
     GuestAddress rseq;  // of `thread`, with RunKind::exact: see StartThread

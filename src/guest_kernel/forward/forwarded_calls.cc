@@ -355,7 +355,7 @@ std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, Gues
         threads.put(threads.current(), threads.cpu(), GuestThreads::State::runs);
         if (const auto end = on_syscall(threads, space, 0)) return end;
     }
-    abort_restartable(threads, space);
+    if (!threads.is_in_turn()) abort_restartable(threads, space);
     if (std::exchange(begins_, false)) note_under_way(threads);
     if (find_timer_due()) return SampleEnd::size;
     while (true) {

@@ -88,9 +88,19 @@ class PlacedInstruction {
     bool is_placed_ = false;
 };
 
-Result<LedStop> run_to_instruction(StoppedThread& thread, GuestAddress address, Advance how) {
+// Halts the thread if it has not stopped after `most`.
+Result<WaitStatus> advance_for(StoppedThread& thread, Advance how, std::chrono::nanoseconds most) {
+    if (most == Breakpoint::unlimited) return thread.advance(how);
+    TRY(thread.set_off(how));
+    TRY_ASSIGN(const bool stopped, thread.has_stopped(most));
+    if (!stopped) TRY(thread.halt());
+    return thread.status();
+}
+
+Result<LedStop> run_to_instruction(StoppedThread& thread, GuestAddress address, Advance how,
+                                   std::chrono::nanoseconds most = Breakpoint::unlimited) {
     TRY_ASSIGN(const auto placed, PlacedInstruction::place(thread.tid(), address));
-    TRY_ASSIGN(const auto status, thread.advance(how));
+    TRY_ASSIGN(const auto status, advance_for(thread, how, most));
     if (!is_trap(status)) return LedStop{status};
     TRY_ASSIGN(auto registers, thread.registers());
     TRY_ASSIGN(const auto info, thread.signal_info());
@@ -161,9 +171,9 @@ Breakpoint::~Breakpoint() {
         (void)set_debug_register(thread_->tid(), 7, 0);
 }
 
-Result<LedStop> Breakpoint::advance(Advance how) {
+Result<LedStop> Breakpoint::advance(Advance how, std::chrono::nanoseconds most) {
     if (kind_ == BreakpointKind::debug_register) {
-        TRY_ASSIGN(const auto status, thread_->advance(how));
+        TRY_ASSIGN(const auto status, advance_for(*thread_, how, most));
         if (!is_trap(status)) return LedStop{status};
         TRY_ASSIGN(const auto info, thread_->signal_info());
         return LedStop{status, info.si_code == TRAP_HWBKPT};
@@ -175,7 +185,7 @@ Result<LedStop> Breakpoint::advance(Advance how) {
         TRY_ASSIGN(const auto passed, pass());
         if (!passed.goes_on) return passed.stop;
     }
-    return run_to_instruction(*thread_, address_, how);
+    return run_to_instruction(*thread_, address_, how, most);
 }
 
 // Executes the instruction at the address, where the thread is.

@@ -1,6 +1,7 @@
 // Runs a thread to an instruction, or past one.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "base/guest_address.h"
@@ -44,8 +45,10 @@ class Breakpoint {
     // Runs the thread until it reaches the address or something else stops it. A thread that is at
     // the address at the first call has reached it. No other thread may execute there meanwhile.
     // `how`: run or to_syscall; a system call instruction at the address itself is always reported.
-    // Errors: gone; system: the code cannot be written to.
-    Result<LedStop> advance(StoppedThread::Advance how);
+    // Behind `most` of time, the thread is halted, and has not reached the address. Errors: gone;
+    // system: the code cannot be written to.
+    static constexpr auto unlimited = std::chrono::nanoseconds::max();
+    Result<LedStop> advance(StoppedThread::Advance how, std::chrono::nanoseconds most = unlimited);
 
   private:
     Breakpoint(StoppedThread& thread, GuestAddress address, BreakpointKind kind)

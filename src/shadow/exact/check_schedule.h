@@ -31,9 +31,10 @@ class CheckSchedule {
         due_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(wait * cost / share_);
     }
     // How long the next interval is, in words of the trace, if it is a part of a turn.
-    std::size_t words() {
+    std::size_t words(std::size_t of_record) {
         const double exponent = std::generate_canonical<double, 53>(random_);
-        return static_cast<std::size_t>(least_words * std::exp2(doublings * exponent));
+        return of_record *
+               static_cast<std::size_t>(least_records * std::exp2(doublings * exponent));
     }
     // None could be made now.
     void put_off() { due_ = Clock::now() + time_without_checks; }
@@ -45,7 +46,7 @@ class CheckSchedule {
 
     // In the midst of the program's code, the end of an interval has to be told from all places
     // where the program comes by the same instruction, at 10 to 20 µs each.
-    static constexpr double least_words = 4, doublings = 6;
+    static constexpr double least_records = 4, doublings = 6;
 
     double share_;
     std::mt19937_64 random_;

@@ -49,12 +49,27 @@ ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer&
       checks_(options.checked_share, options.seed) {}
 
 Result<bool> ForwardedRun::begin() {
-    // Without us, the process would go on from a state that is long past.
-    TRY(ptrace_call(PTRACE_SETOPTIONS, thread().tid(), 0,
-                    target_ptrace_options(stop_.target().forks()) | PTRACE_O_EXITKILL,
-                    "PTRACE_SETOPTIONS"));
+    TRY(set_options(thread()));
     TRY(thread().read_state());
     return let_go(begin_stretch());
+}
+
+// Without us, the process would go on from a state that is long past.
+Result<void> ForwardedRun::set_options(const ForwardedThread& thread) {
+    TRY(ptrace_call(PTRACE_SETOPTIONS, thread.tid(), 0,
+                    stop_.target().ptrace_options() | PTRACE_O_EXITKILL, "PTRACE_SETOPTIONS"));
+    return {};
+}
+
+// With a fork server, threads stop before their end, which is expected of a process of one thread
+// alone.
+Result<void> ForwardedRun::end_fork_server() {
+    if (!stop_.target().companion()) return {};
+    stop_.target().end_companion();
+    for (std::size_t i = 0; i < process_.size(); ++i)
+        if (process_.has(i) && !process_.thread(i).is_in_call())
+            TRY(set_options(process_.thread(i)));
+    return {};
 }
 
 Result<bool> ForwardedRun::step() {
@@ -100,11 +115,12 @@ bool ForwardedRun::is_check_due() const {
            thread().place() == GuestThreads::State::runs;
 }
 
-// Whether a copy would do what the process does. It is made through the first thread, which must
-// stand still.
+// Whether a copy would do what the process does. It is made through the leader, which must stand
+// still. Bursts of several threads would depend on where runs end.
 bool ForwardedRun::can_check() const {
     return checks_.has_checks() && process_.timers().deadline_ns() == ProcessorTimers::never_ns &&
-           !shares_memory_ && process_.has(0) && !process_.thread(0).is_in_call() &&
+           !shares_memory_ && (process_.size() == 1 || !options_.bursts) && process_.has(0) &&
+           process_.thread(0).tid() == stop_.target().pid() && !process_.thread(0).is_in_call() &&
            std::ranges::none_of(map_.mappings(),
                                 [](const Mapping& m) { return m.shared && m.writable; });
 }
@@ -112,8 +128,16 @@ bool ForwardedRun::can_check() const {
 // Copies the process, for the coming interval to be checked.
 Result<void> ForwardedRun::prepare_check() {
     const auto forking = Clock::now();
-    if (at_ != 0) TRY(process_.thread(0).stopped().settle(StoppedThread::OwnSignal::dropped));
-    auto interval = IntervalCheck::begin(stop_, thread().stopped(), thread().state(), breakpoints_);
+    using enum IntervalCheck::Part;
+    const bool has_others = process_.size() > 1;
+    if (at_ != 0) {
+        auto& leader = process_.thread(0);
+        TRY(leader.make_true());
+        TRY(leader.stopped().settle(StoppedThread::OwnSignal::dropped));
+    }
+    auto interval = IntervalCheck::begin(stop_, thread().stopped(), thread().state(), breakpoints_,
+                                         has_others ? of_turn : whole);
+    TRY(set_options(process_.thread(0)));
     if (interval) {
         checked_.emplace(Checked{std::move(*interval), Clock::now() - forking});
         return {};
@@ -165,7 +189,8 @@ Result<bool> ForwardedRun::take(const SampleOutcome& outcome) {
     time_ = outcome.time;
     auto checked = std::exchange(checked_, std::nullopt);
     if (!checked) take_states(outcome);
-    TRY_ASSIGN(const bool goes_on, checked ? end_checked(*checked, outcome) : end_stretch(outcome));
+    TRY_ASSIGN(const bool goes_on,
+               checked ? end_checked(std::move(*checked), outcome) : end_stretch(outcome));
     if (!goes_on) return false;
     TRY_ASSIGN(const bool pauses, pause(at_));
     return pauses ? Result<bool>(true) : begin_stretch();
@@ -197,9 +222,13 @@ Result<bool> ForwardedRun::go_on_from_pause() {
     return true;
 }
 
-Result<bool> ForwardedRun::end_checked(Checked& checked, const SampleOutcome& outcome) {
+Result<bool> ForwardedRun::end_checked(Checked checked, const SampleOutcome& outcome) {
     const auto checking = Clock::now();
-    TRY(check(checked.interval, outcome));
+    {
+        auto interval = std::move(checked.interval);
+        TRY(check(interval, outcome));
+    }
+    if (process_.size() > 1) TRY(end_fork_server());
     TRY_ASSIGN(const bool current, of_worker(worker_->give_memory()));
     if (!current) return Error{ErrorCode::system, 0, "the process has not the program's memory"};
     checks_.spent(checked.forking + (Clock::now() - checking));
@@ -228,7 +257,7 @@ Result<void> ForwardedRun::check(IntervalCheck& interval, const SampleOutcome& o
 }
 
 // Leads the process past the call into the vDSO at which a checked interval has ended. A system
-// call is left to the next stretch. So is either if there are several threads.
+// call is left to the next stretch. With several threads, that has to do whatever has ended it.
 Result<Passage> ForwardedRun::pass_checked(const SampleOutcome& outcome) {
     if (process_.size() > 1) {
         leaves_checks_ = true;
@@ -295,7 +324,8 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     set_levels(request.limits);
     request.limits.executes_nondeterministic = calls == RunCalls::forwarded;
     request.limits.lasting_threads = calls != RunCalls::end_run;
-    if (calls == RunCalls::one_turn) request.limits.turn_words = checks_.words();
+    if (calls == RunCalls::one_turn) request.limits.turn_words = checks_.words(words_of_record());
+
     if (calls == RunCalls::forwarded && can_check())
         request.limits.until_ns = checks_.due().time_since_epoch() / std::chrono::nanoseconds(1);
     TRY(of_worker(worker_->begin_exact(request)));
@@ -354,6 +384,13 @@ void ForwardedRun::set_levels(RunLimits& limits) const {
     }
 }
 
+// About how many words of the trace a record has.
+std::size_t ForwardedRun::words_of_record() const {
+    const bool has_more =
+        options_.profiles.has<ValueList>() || options_.profiles.has_any_of(exact_reference_kinds);
+    return has_more ? 64 : 1;
+}
+
 // Whether the stretch must end soon. When the process has gone, it ends by itself.
 Result<bool> ForwardedRun::is_stop_due() {
     if (is_gone_) return false;
@@ -398,7 +435,10 @@ Result<void> ForwardedRun::pass_on(const CallRequest& request,
     if (answer.layout_changed) {
         TRY_ASSIGN(text, take_layout(answer.message));
     }
-    if (answer.born) begin_trace(answer.message.new_thread);
+    if (answer.born) {
+        begin_trace(answer.message.new_thread);
+        TRY(end_fork_server());
+    }
     TRY_ASSIGN(const bool pauses, pause(request.thread));
     if (!pauses) return send(answer, text);
     pause_->answer = std::move(answer);

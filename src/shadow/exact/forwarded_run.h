@@ -40,7 +40,7 @@ struct ForwardedOptions {
     // What is traced: not both values and references, unless there are bursts.
     ProfileKinds profiles = ProfileKinds::none();
     std::optional<BurstOptions> bursts;  // if set, tracing is limited to such bursts
-    std::uint64_t seed = 0;              // for the distances between bursts and checks
+    std::uint64_t seed = 0;              // for bursts, and for when and what is checked
     std::uint64_t turns_seed = 0;        // for the lengths of threads' turns
     WorkerProbes* probes = nullptr;      // those of the worker; null: there are none
     GuestTime time = {};                 // of the process at its begin
@@ -98,11 +98,14 @@ class ForwardedRun {
 
     Result<bool> let_go(Result<bool> followed);
     Result<bool> begin_stretch();
+    Result<void> set_options(const ForwardedThread& thread);
+    Result<void> end_fork_server();
     Result<void> prepare_check();
+    std::size_t words_of_record() const;
     Result<bool> begin_emulation(RunCalls calls);
     Result<bool> advance();
     Result<bool> take(const SampleOutcome& outcome);
-    Result<bool> end_checked(Checked& checked, const SampleOutcome& outcome);
+    Result<bool> end_checked(Checked checked, const SampleOutcome& outcome);
     Result<void> check(IntervalCheck& interval, const SampleOutcome& outcome);
     Result<Passage> pass_checked(const SampleOutcome& outcome);
     bool is_check_due() const;

@@ -24,7 +24,8 @@ constexpr std::chrono::milliseconds longest_way_to_cut{100};
 }  // namespace
 
 Result<IntervalCheck> IntervalCheck::begin(ScopedStop& stop, StoppedThread& thread,
-                                           const CpuState& cpu, BreakpointKind breakpoints) {
+                                           const CpuState& cpu, BreakpointKind breakpoints,
+                                           Part part) {
     TRY(thread.settle(StoppedThread::OwnSignal::dropped));
     alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
     TRY_ASSIGN(const auto extended, thread.extended_state(buffer));
@@ -35,7 +36,7 @@ Result<IntervalCheck> IntervalCheck::begin(ScopedStop& stop, StoppedThread& thre
     TRY(replica.thread().set_registers(registers));
     // A replica has the fork server's extended state.
     TRY(replica.thread().set_extended_state(extended));
-    return IntervalCheck(std::move(replica), cpu.rip, breakpoints);
+    return IntervalCheck(std::move(replica), cpu.rip, breakpoints, part);
 }
 
 // Returns false if the hardware cannot be stopped where the emulation has ended.
@@ -52,13 +53,14 @@ Result<bool> IntervalCheck::run_to(const SampleOutcome& emulated) {
     if (!at_place || emulated.cpu.rip == start_) return false;
     auto breakpoint = Breakpoint::set(thread, emulated.cpu.rip, breakpoints_);
     if (!breakpoint) return false;
-    TRY(breakpoint->advance(Advance::to_syscall));
+    TRY(breakpoint->advance(Advance::to_syscall, longest_native_run));
     return true;
 }
 
 Result<std::optional<std::vector<std::string>>> IntervalCheck::compare(
     const SampleOutcome& emulated, WorkerProcess& worker) {
-    if (emulated.result.end == SampleEnd::size) return compare_at_cut(emulated, worker);
+    const bool is_cut = part_ == Part::of_turn && emulated.result.end == SampleEnd::size;
+    if (is_cut) return compare_at_cut(emulated, worker);
     TRY_ASSIGN(const bool there, run_to(emulated));
     if (!there) return std::optional<Differences>();
     TRY_ASSIGN(auto native, replica_.thread().snapshot());
@@ -77,14 +79,20 @@ Result<std::optional<std::vector<std::string>>> IntervalCheck::compare(
 Result<std::optional<std::vector<std::string>>> IntervalCheck::compare_at_cut(
     const SampleOutcome& emulated, WorkerProcess& worker) {
     auto& thread = replica_.thread();
+    // Perhaps nothing was executed.
+    if (emulated.cpu.rip == start_) return std::optional<Differences>();
     auto breakpoint = Breakpoint::set(thread, emulated.cpu.rip, breakpoints_);
     if (!breakpoint) return std::optional<Differences>();
-    const auto limit = std::chrono::steady_clock::now() + longest_way_to_cut;
-    while (std::chrono::steady_clock::now() < limit) {
-        TRY_ASSIGN(const auto stop, breakpoint->advance(Advance::to_syscall));
+    const auto begun = std::chrono::steady_clock::now();
+    while (true) {
+        const auto left = longest_way_to_cut - (std::chrono::steady_clock::now() - begun);
+        if (left <= std::chrono::nanoseconds(0)) return std::optional<Differences>();
+        TRY_ASSIGN(const auto stop, breakpoint->advance(Advance::to_syscall, left));
         TRY_ASSIGN(const auto registers, thread.registers());
         CpuState now;
         load_general(now, registers);
+        const bool is_halted = std::chrono::steady_clock::now() - begun >= longest_way_to_cut;
+        if (!stop.is_there && is_halted) return std::optional<Differences>();
         if (!stop.is_there)
             return std::optional(
                 Differences{fmt::format("the hardware has come to {:#x} instead", now.rip.value)});
@@ -96,7 +104,6 @@ Result<std::optional<std::vector<std::string>>> IntervalCheck::compare_at_cut(
         TRY_ASSIGN(auto found, differences_from(native.cpu, expected, worker));
         if (found.empty()) return std::optional(std::move(found));
     }
-    return std::optional<Differences>();
 }
 
 Result<std::vector<std::string>> IntervalCheck::differences_from(const CpuState& native,

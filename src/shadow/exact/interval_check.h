@@ -2,6 +2,7 @@
 // what both have come to is compared.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,11 +18,13 @@ namespace shadowprof {
 
 class IntervalCheck {
   public:
-    // `thread`, of `stop`, stands in user mode with the program's state, which is `cpu`, and its
-    // process has the program's memory. No writable memory may be shared with others. Errors: gone;
-    // those of Replica::fork().
+    enum class Part : std::uint8_t { whole, of_turn };  // how the emulation will end: see RunCalls
+
+    // `thread` stands in user mode with the program's state, which is `cpu`, and its process has
+    // the program's memory. The first thread of `stop` is in a trap: the copy is made through it.
+    // No writable memory may be shared with others. Errors: gone; those of Replica::fork().
     static Result<IntervalCheck> begin(ScopedStop& stop, StoppedThread& thread, const CpuState& cpu,
-                                       BreakpointKind breakpoints);
+                                       BreakpointKind breakpoints, Part part);
 
     // Runs the copy to where the emulation of the interval ended. Returns the differences; nothing
     // if the hardware cannot be stopped there. Errors: those of the worker.
@@ -29,8 +32,8 @@ class IntervalCheck {
                                                             WorkerProcess& worker);
 
   private:
-    IntervalCheck(Replica replica, GuestAddress start, BreakpointKind breakpoints)
-        : replica_(std::move(replica)), start_(start), breakpoints_(breakpoints) {}
+    IntervalCheck(Replica replica, GuestAddress start, BreakpointKind breakpoints, Part part)
+        : replica_(std::move(replica)), start_(start), breakpoints_(breakpoints), part_(part) {}
     using Differences = std::vector<std::string>;
 
     Result<bool> run_to(const SampleOutcome& emulated);
@@ -42,6 +45,7 @@ class IntervalCheck {
     Replica replica_;
     GuestAddress start_;
     BreakpointKind breakpoints_;
+    Part part_;
 };
 
 }  // namespace shadowprof
