@@ -80,7 +80,7 @@ class LeaveCalls final : public SyscallHandler {
     }
     std::optional<SampleEnd> on_vdso(VdsoFunction, GuestThreads&, GuestSpace&,
                                      std::uint64_t) override {
-        return SampleEnd::stopped;
+        return SampleEnd::size;
     }
 };
 

@@ -394,7 +394,11 @@ void Emulator::Run::on_single_step() {
                              ? e_.translator_.one_nondeterministic(pacer_.level(), pc)
                              : nullptr;
     const bool is_alone = e_.tables_[context_.exit_info].start == pc;
-    if (!native && limits_.turn_words != 0 && is_alone) leave_record_to_next_run();
+    if (!native && limits_.turn_words != 0 && is_alone) {
+        pc_ = pc;
+        leave_record_to_next_run();
+        return end(SampleEnd::size);
+    }
     if (!native) return fall_back_to_single_step(pc);
     // The record that was just left is left again by the instruction.
     context_.trace_cursor += sizeof(std::uint64_t);

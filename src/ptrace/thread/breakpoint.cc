@@ -182,14 +182,15 @@ Result<LedStop> Breakpoint::advance(Advance how, std::chrono::nanoseconds most) 
     const bool is_first = !std::exchange(was_advanced_, true);
     if (now.rip == address_.value) {
         if (is_first) return LedStop{thread_->status(), true};
-        TRY_ASSIGN(const auto passed, pass());
+        TRY_ASSIGN(const auto passed, pass(most));
         if (!passed.goes_on) return passed.stop;
     }
     return run_to_instruction(*thread_, address_, how, most);
 }
 
-// Executes the instruction at the address, where the thread is.
-Result<Breakpoint::Passed> Breakpoint::pass() {
+// Executes the instruction at the address, where the thread is; if it is repeated, for `most`.
+Result<Breakpoint::Passed> Breakpoint::pass(std::chrono::nanoseconds most) {
+    const auto begun = std::chrono::steady_clock::now();
     const auto [ahead, length] = look_ahead(thread_->tid(), address_);
     if (ahead == Ahead::system_call) {
         TRY_ASSIGN(const auto status, thread_->advance(Advance::to_syscall));
@@ -208,6 +209,8 @@ Result<Breakpoint::Passed> Breakpoint::pass() {
         if (now.rip != address_.value) return Passed{.stop = {stepped.status}, .goes_on = true};
         // The instruction jumps to itself, and so has reached the address again.
         if (ahead != Ahead::repeated) return Passed{.stop = {stepped.status, true}};
+        if (std::chrono::steady_clock::now() - begun > most)
+            return Passed{.stop = {stepped.status}};
     }
 }
 

@@ -45,7 +45,7 @@ class Breakpoint {
     // Runs the thread until it reaches the address or something else stops it. A thread that is at
     // the address at the first call has reached it. No other thread may execute there meanwhile.
     // `how`: run or to_syscall; a system call instruction at the address itself is always reported.
-    // Behind `most` of time, the thread is halted, and has not reached the address. Errors: gone;
+    // After about `most`, the thread is halted, and has not reached the address. Errors: gone;
     // system: the code cannot be written to.
     static constexpr auto unlimited = std::chrono::nanoseconds::max();
     Result<LedStop> advance(StoppedThread::Advance how, std::chrono::nanoseconds most = unlimited);
@@ -58,7 +58,7 @@ class Breakpoint {
         LedStop stop;
         bool goes_on = false;  // the instruction was executed, and nothing else stopped the thread
     };
-    Result<Passed> pass();
+    Result<Passed> pass(std::chrono::nanoseconds most);
 
     StoppedThread* thread_;  // null in an object that was moved from
     GuestAddress address_;

@@ -14,10 +14,8 @@
 #include "decoder/client_request.h"
 #include "profile/statistics/random.h"
 #include "ptrace/proc/proc.h"
-#include "ptrace/remote/forks.h"
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/process_memory.h"
-#include "ptrace/thread/ptrace_call.h"
 #include "ptrace/thread/thread_registers.h"
 #include "shadow/exact/exact_limits.h"
 
@@ -52,24 +50,6 @@ Result<bool> ForwardedRun::begin() {
     TRY(set_options(thread()));
     TRY(thread().read_state());
     return let_go(begin_stretch());
-}
-
-// Without us, the process would go on from a state that is long past.
-Result<void> ForwardedRun::set_options(const ForwardedThread& thread) {
-    TRY(ptrace_call(PTRACE_SETOPTIONS, thread.tid(), 0,
-                    stop_.target().ptrace_options() | PTRACE_O_EXITKILL, "PTRACE_SETOPTIONS"));
-    return {};
-}
-
-// With a fork server, threads stop before their end, which is expected of a process of one thread
-// alone.
-Result<void> ForwardedRun::end_fork_server() {
-    if (!stop_.target().companion()) return {};
-    stop_.target().end_companion();
-    for (std::size_t i = 0; i < process_.size(); ++i)
-        if (process_.has(i) && !process_.thread(i).is_in_call())
-            TRY(set_options(process_.thread(i)));
-    return {};
 }
 
 Result<bool> ForwardedRun::step() {
@@ -107,45 +87,6 @@ Result<bool> ForwardedRun::begin_stretch() {
     if (is_check_due()) TRY(prepare_check());
     if (!checked_) return begin_emulation(RunCalls::forwarded);
     return begin_emulation(process_.size() == 1 ? RunCalls::end_run : RunCalls::one_turn);
-}
-
-bool ForwardedRun::is_check_due() const {
-    return checks_.is_due() && can_check() && !leaves_checks_ &&
-           (process_.size() == 1 || (is_in_turn_ && !anew_)) &&
-           thread().place() == GuestThreads::State::runs;
-}
-
-// Whether a copy would do what the process does. It is made through the leader, which must stand
-// still. Bursts of several threads would depend on where runs end.
-bool ForwardedRun::can_check() const {
-    return checks_.has_checks() && process_.timers().deadline_ns() == ProcessorTimers::never_ns &&
-           !shares_memory_ && (process_.size() == 1 || !options_.bursts) && process_.has(0) &&
-           process_.thread(0).tid() == stop_.target().pid() && !process_.thread(0).is_in_call() &&
-           std::ranges::none_of(map_.mappings(),
-                                [](const Mapping& m) { return m.shared && m.writable; });
-}
-
-// Copies the process, for the coming interval to be checked.
-Result<void> ForwardedRun::prepare_check() {
-    const auto forking = Clock::now();
-    using enum IntervalCheck::Part;
-    const bool has_others = process_.size() > 1;
-    if (at_ != 0) {
-        auto& leader = process_.thread(0);
-        TRY(leader.make_true());
-        TRY(leader.stopped().settle(StoppedThread::OwnSignal::dropped));
-    }
-    auto interval = IntervalCheck::begin(stop_, thread().stopped(), thread().state(), breakpoints_,
-                                         has_others ? of_turn : whole);
-    TRY(set_options(process_.thread(0)));
-    if (interval) {
-        checked_.emplace(Checked{std::move(*interval), Clock::now() - forking});
-        return {};
-    }
-    if (interval.error().code == ErrorCode::gone) return std::move(interval).error();
-    // As at a limit of processes.
-    checks_.put_off();
-    return {};
 }
 
 // Does what the worker's next word asks for, if there is one.
@@ -220,60 +161,6 @@ Result<bool> ForwardedRun::go_on_from_pause() {
     if (!pause->answer) return begin_stretch();
     TRY(send(*pause->answer, pause->maps));
     return true;
-}
-
-Result<bool> ForwardedRun::end_checked(Checked checked, const SampleOutcome& outcome) {
-    const auto checking = Clock::now();
-    {
-        auto interval = std::move(checked.interval);
-        TRY(check(interval, outcome));
-    }
-    if (process_.size() > 1) TRY(end_fork_server());
-    TRY_ASSIGN(const bool current, of_worker(worker_->give_memory()));
-    if (!current) return Error{ErrorCode::system, 0, "the process has not the program's memory"};
-    checks_.spent(checked.forking + (Clock::now() - checking));
-    take_states(outcome);
-    thread().native().enter_handlers_with(&thread().state());
-    const auto end = outcome.result.end;
-    const bool is_left = end == SampleEnd::stopped ||
-                         (end == SampleEnd::unsupported_instruction && process_.size() > 1);
-    if (!is_left) return end_stretch(outcome);
-    TRY_ASSIGN(auto passage, pass_checked(outcome));
-    is_current_ = true;
-    return prepare_next(std::move(passage));
-}
-
-// Compares the interval's end with the hardware's.
-Result<void> ForwardedRun::check(IntervalCheck& interval, const SampleOutcome& outcome) {
-    TRY_ASSIGN(auto found, interval.compare(outcome, *worker_));
-    if (!found) return {};
-    ++stats_.compared;
-    if (found->empty()) return {};
-    ++stats_.diverged;
-    found->insert(found->begin(), fmt::format("ended at {:#x}", outcome.cpu.rip.value));
-    if (divergences_.size() < kept_divergences)
-        divergences_.push_back({stats_.intervals, std::move(*found)});
-    return {};
-}
-
-// Leads the process past the call into the vDSO at which a checked interval has ended. A system
-// call is left to the next stretch. With several threads, that has to do whatever has ended it.
-Result<Passage> ForwardedRun::pass_checked(const SampleOutcome& outcome) {
-    if (process_.size() > 1) {
-        leaves_checks_ = true;
-        if (!thread().is_in_call()) TRY(thread().make_true());
-        return Passage{};
-    }
-    if (outcome.result.syscalls != 0) {
-        thread().emulated_to(outcome.cpu, GuestThreads::State::calls);
-        return Passage{};
-    }
-    ++stats_.intervals;
-    ++stats_.boundaries["a vDSO call"];
-    TRY(thread().stopped().set_cpu_state(outcome.cpu));
-    TRY_ASSIGN(auto passage, thread().native().pass_vdso_call());
-    TRY(thread().read_state());
-    return passage;
 }
 
 // Tells the worker what has changed, and lets it run. Returns false if the program cannot be
@@ -384,13 +271,6 @@ void ForwardedRun::set_levels(RunLimits& limits) const {
     }
 }
 
-// About how many words of the trace a record has.
-std::size_t ForwardedRun::words_of_record() const {
-    const bool has_more =
-        options_.profiles.has<ValueList>() || options_.profiles.has_any_of(exact_reference_kinds);
-    return has_more ? 64 : 1;
-}
-
 // Whether the stretch must end soon. When the process has gone, it ends by itself.
 Result<bool> ForwardedRun::is_stop_due() {
     if (is_gone_) return false;
@@ -437,7 +317,9 @@ Result<void> ForwardedRun::pass_on(const CallRequest& request,
     }
     if (answer.born) {
         begin_trace(answer.message.new_thread);
-        TRY(end_fork_server());
+        // Later ones inherit the options.
+        const auto ended = process_.size() == 2 ? end_fork_server() : Result<void>();
+        if (!ended && ended.error().code != ErrorCode::gone) return ended;
     }
     TRY_ASSIGN(const bool pauses, pause(request.thread));
     if (!pauses) return send(answer, text);
@@ -643,16 +525,17 @@ Result<bool> ForwardedRun::prepare_next(Passage passage) {
     anew_ |= passage.executed;
     executed_ += passage.executed;
     shares_memory_ &= !passage.executed;
-    if (passage.executed) begin_program();
+    if (passage.executed) TRY(begin_program());
     jumped_ |= passage.jumped;
     new_trace_ |= passage.executed;
     return true;
 }
 
-void ForwardedRun::begin_program() {
-    stop_.target().end_companion();
+Result<void> ForwardedRun::begin_program() {
+    TRY(end_fork_server());
     consumer_.begin_program();
     if (options_.probes) options_.probes->new_program();
+    return {};
 }
 
 // Notes what a call of the present thread has returned that the thread did not return from in its

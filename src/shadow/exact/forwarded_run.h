@@ -136,7 +136,7 @@ class ForwardedRun {
     Result<Passage> led_on(Result<Passage> passage);
     Result<Passage> deliver_signals();
     Result<bool> prepare_next(Passage passage);
-    void begin_program();
+    Result<void> begin_program();
     Result<void> replace_worker();
     void note_result(const CpuState& call, const Passage& passage);
     void restart_trace();
