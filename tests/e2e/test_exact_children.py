@@ -182,6 +182,17 @@ class Outliving(ExactCase):
         processes.wait_for(lambda: not tagged_processes(tag), "the end of the children")
         self.assert_nothing_left(process.pid, tag)
 
+    def test_killed_when_a_copy_was_made(self):
+        """To copy a process, shadowprof sets options of its threads anew."""
+        process, tag = self.start([SHADOWPROF, "run", "-q", "--mode=exact", "--check=99", "-o",
+                                   self.profile_path, "--", FAMILY, "work", "1000000"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        processes.wait_for(lambda: len(self.of_family(tag)) > 1, "a copy of the process")
+        os.kill(processes.tracer(min(self.of_family(tag))), signal.SIGKILL)
+        process.wait(HANG_SECONDS)
+        processes.wait_for(lambda: not tagged_processes(tag), "the end of the program")
+        self.assert_nothing_left(process.pid, tag)
+
     def test_let_go_while_it_follows(self):
         """When the first process of shadowprof is killed, all are let go with their true state."""
         process, tag = self.start_two(200, subprocess.PIPE)
