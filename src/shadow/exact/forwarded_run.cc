@@ -318,7 +318,7 @@ Result<void> ForwardedRun::pass_on(const CallRequest& request,
     if (answer.born) {
         begin_trace(answer.message.new_thread);
         // Later ones inherit the options.
-        const auto ended = process_.size() == 2 ? end_fork_server() : Result<void>();
+        auto ended = process_.size() == 2 ? end_fork_server() : Result<void>();
         if (!ended && ended.error().code != ErrorCode::gone) return ended;
     }
     TRY_ASSIGN(const bool pauses, pause(request.thread));
