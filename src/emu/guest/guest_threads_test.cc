@@ -311,19 +311,32 @@ GuestThreads counting_threads(const TestGuest& guest) {
     return threads;
 }
 
+// Runs them as threads that last, and cuts their turns if asked for. Returns the number of runs.
+std::size_t run_lasting(PartsSink& sink, std::uint64_t seed, bool cuts) {
+    TestGuest guest;
+    guest.call(reinterpret_cast<const void*>(test_counter), 1);
+    auto threads = counting_threads(guest);
+    guest.limits = {.instructions = RunLimits::unlimited,
+                    .mean_turn = 20'000,
+                    .lasting_threads = true,
+                    .until_ns = cuts ? 0 : RunLimits::any_time,
+                    .seed = seed};
+    auto result = guest.run(threads, sink);
+    std::size_t runs = 1;
+    for (; result.end == SampleEnd::size; ++runs) {
+        guest.limits.turn_words = runs % 4 != 0 ? 1 + 7 * runs % 300 : 0;
+        result = guest.run_on(threads, sink);
+    }
+    REQUIRE(TestGuest::returned(result));
+    return runs;
+}
+
 }  // namespace
 
 TEST_CASE("emulators switch lasting threads at the same instructions") {
     const auto order_of = [&](std::uint64_t seed) {
-        TestGuest guest;
-        guest.call(reinterpret_cast<const void*>(test_counter), 1);
-        auto threads = counting_threads(guest);
         PartsSink sink;
-        guest.limits = {.instructions = RunLimits::unlimited,
-                        .mean_turn = 20'000,
-                        .lasting_threads = true,
-                        .seed = seed};
-        REQUIRE(TestGuest::returned(guest.run(threads, sink)));
+        REQUIRE(run_lasting(sink, seed, false) == 1);
         return std::pair(sink.order, sink.words_of);
     };
     const auto order = order_of(1);
@@ -334,23 +347,8 @@ TEST_CASE("emulators switch lasting threads at the same instructions") {
 
 TEST_CASE("cut turns of lasting threads go on as if they had not been cut") {
     const auto turns_of = [](bool cuts) {
-        TestGuest guest;
-        guest.call(reinterpret_cast<const void*>(test_counter), 1);
-        auto threads = counting_threads(guest);
         PartsSink sink;
-        guest.limits = {.instructions = RunLimits::unlimited,
-                        .mean_turn = 20'000,
-                        .lasting_threads = true,
-                        .until_ns = cuts ? 0 : RunLimits::any_time,
-                        .seed = 1};
-        auto result = guest.run(threads, sink);
-        std::size_t runs = 1;
-        for (; result.end == SampleEnd::size; ++runs) {
-            guest.limits.turn_words = runs % 4 != 0 ? 1 + 7 * runs % 300 : 0;
-            result = guest.run_on(threads, sink);
-        }
-        CHECK(TestGuest::returned(result));
-        CHECK(cuts == (runs > 20));
+        CHECK(cuts == (run_lasting(sink, 1, cuts) > 20));
         return sink.turns();
     };
     CHECK(turns_of(true) == turns_of(false));

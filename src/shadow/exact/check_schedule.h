@@ -18,11 +18,11 @@ class CheckSchedule {
     CheckSchedule(double share, std::uint64_t seed)
         : share_(share),
           random_(seed),
-          due_(Clock::now() +
-               std::chrono::duration_cast<Clock::duration>((1 - share) * time_before_checks)) {}
+          due_(share > 0 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                              (1 - share) * time_before_checks)
+                         : Clock::time_point::max()) {}
 
-    bool has_checks() const { return share_ > 0; }
-    bool is_due() const { return has_checks() && Clock::now() >= due_; }
+    bool is_due() const { return Clock::now() >= due_; }
     Clock::time_point due() const { return due_; }
     // A check took so long. The next one comes at random, so that nothing that a program does in a
     // rhythm is always left out.

@@ -37,8 +37,8 @@ bool ForwardedRun::is_check_due() const {
 // Whether a copy would do what the process does. It is made through the leader, which must stand
 // still. Bursts of several threads would depend on where runs end.
 bool ForwardedRun::can_check() const {
-    return checks_.has_checks() && process_.timers().deadline_ns() == ProcessorTimers::never_ns &&
-           !shares_memory_ && (process_.size() == 1 || !options_.bursts) && process_.has(0) &&
+    return process_.timers().deadline_ns() == ProcessorTimers::never_ns && !shares_memory_ &&
+           (process_.size() == 1 || !options_.bursts) && process_.has(0) &&
            process_.thread(0).tid() == stop_.target().pid() && !process_.thread(0).is_in_call() &&
            std::ranges::none_of(map_.mappings(),
                                 [](const Mapping& m) { return m.shared && m.writable; });
@@ -116,13 +116,6 @@ Result<Passage> ForwardedRun::pass_checked(const SampleOutcome& outcome) {
     TRY_ASSIGN(auto passage, thread().native().pass_vdso_call());
     TRY(thread().read_state());
     return passage;
-}
-
-// About how many words of the trace a record has.
-std::size_t ForwardedRun::words_of_record() const {
-    const bool has_more =
-        options_.profiles.has<ValueList>() || options_.profiles.has_any_of(exact_reference_kinds);
-    return has_more ? 64 : 1;
 }
 
 }  // namespace shadowprof

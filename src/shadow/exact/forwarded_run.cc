@@ -22,6 +22,9 @@
 namespace shadowprof {
 namespace {
 
+// About how many words of the trace a record has that comes with values or addresses.
+constexpr std::size_t words_with_values = 64;
+
 std::string unshared_memory(std::string_view name) {
     return fmt::format(
         "it maps memory that others may write to, and whose file cannot be opened here: {}", name);
@@ -211,8 +214,10 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     set_levels(request.limits);
     request.limits.executes_nondeterministic = calls == RunCalls::forwarded;
     request.limits.lasting_threads = calls != RunCalls::end_run;
-    if (calls == RunCalls::one_turn) request.limits.turn_words = checks_.words(words_of_record());
-
+    const bool has_values =
+        request.limits.value_instructions != 0 || request.limits.reference_instructions != 0;
+    if (calls == RunCalls::one_turn)
+        request.limits.turn_words = checks_.words(has_values ? words_with_values : 1);
     if (calls == RunCalls::forwarded && can_check())
         request.limits.until_ns = checks_.due().time_since_epoch() / std::chrono::nanoseconds(1);
     TRY(of_worker(worker_->begin_exact(request)));

@@ -101,7 +101,6 @@ class ForwardedRun {
     Result<void> set_options(const ForwardedThread& thread);
     Result<void> end_fork_server();
     Result<void> prepare_check();
-    std::size_t words_of_record() const;
     Result<bool> begin_emulation(RunCalls calls);
     Result<bool> advance();
     Result<bool> take(const SampleOutcome& outcome);
