@@ -208,7 +208,7 @@ class Emulator {
         std::size_t words_left = 0;
     };
     CutTurn cut_turn_;
-    // Of the last turn. It lasts from run to run, so that turns do not depend on where runs end.
+    // How long the last turn's trace was. Runs hand it on: turns do not depend on where runs end.
     double turn_words_per_instruction_ = first_turn_words_per_instruction;
     // By thread. Runs with RunLimits::notes_call_results may end between a call's return and the
     // thread's next turn.

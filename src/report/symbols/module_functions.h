@@ -16,7 +16,7 @@ namespace shadowprof {
 // Thread-safe: the first call for a module reads its file under a lock.
 class ModuleFunctions final : public FunctionFinder {
   public:
-    // What a thread reads of each file while the program runs.
+    // A thread reads this of each file while the program runs.
     enum class Beforehand : std::uint8_t { nothing, debug_information };
 
     // `tables` keeps what is read and must outlive this. To read debug information beforehand takes
