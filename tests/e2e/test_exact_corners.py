@@ -137,6 +137,13 @@ class Corners(TestCase):
         self.assertEqual(code, 1, text)
         self.assertIn("it started a second thread", text)
 
+    def test_memory_with_a_protection_key_is_left_to_the_processor(self):
+        self.assertIn("protection keys", self.exact("keys")["stopped_early"])
+        code, text = self.verified("keys")
+        self.assertEqual(code, 1, text)
+        self.assertIn("not verified to the end: its memory has protection keys", text)
+        self.assertIn(" 0 diverged", text)
+
     def test_worker_that_cannot_start_is_no_success(self):
         for words in (("run", "--mode=exact", "-o", self.profile_path), ("verify",)):
             done = self.shadowprof(*words, "--", victim("exact_corners"), "nothing",

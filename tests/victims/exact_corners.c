@@ -11,10 +11,12 @@
 //   threads N  N threads, one after the other; each finds out whether it is traced
 //   flags      stores the flags and then a constant (corners_constant), then is stepped
 //   written    a child writes into the program's memory while the program waits for the child
+//   keys       counts writes that the key of their page denies
 //   nothing    prints, and makes no other system call by itself
 #define _GNU_SOURCE
 #include <cpuid.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -267,6 +269,33 @@ static int on_written(void) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+static sigjmp_buf behind_fault;
+
+static void leave_fault(int signal) {
+    siglongjmp(behind_fault, signal);
+}
+
+static int on_keys(void) {
+    const int key = pkey_alloc(0, 0);
+    if (key < 0) return 77;
+    handle(SIGSEGV, leave_fault);
+    volatile char* page =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    require(page != MAP_FAILED, "mmap");
+    require(pkey_mprotect((char*)page, 4096, PROT_READ | PROT_WRITE, key) == 0, "pkey_mprotect");
+    volatile int denied = 0;
+    for (int round = 0; round < 10; ++round) {
+        require(pkey_set(key, PKEY_DISABLE_WRITE) == 0, "pkey_set");
+        if (sigsetjmp(behind_fault, 1) == 0)
+            *page = 1;
+        else
+            ++denied;
+    }
+    require(pkey_set(key, 0) == 0, "pkey_set");
+    printf("%d %d\n", denied, *page);
+    return 0;
+}
+
 int main(int argc, char** argv) {
     const char* what = argc > 1 ? argv[1] : "";
     const long count = argc > 2 ? atol(argv[2]) : 1;
@@ -281,6 +310,7 @@ int main(int argc, char** argv) {
     if (strcmp(what, "threads") == 0) return on_threads(count);
     if (strcmp(what, "flags") == 0) return on_flags();
     if (strcmp(what, "written") == 0) return on_written();
+    if (strcmp(what, "keys") == 0) return on_keys();
     printf("%s\n", what);
     return 0;
 }

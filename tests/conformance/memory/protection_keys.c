@@ -1,4 +1,5 @@
 // A page whose key denies access faults with SEGV_PKUERR, and opens without a system call.
+// known-fault: exact,family,verify: memory with protection keys is not followed
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -100,6 +100,13 @@ bool may_bear_sharer(const PassedSyscall& call) {
            static_cast<std::int64_t>(call.result) > 0;
 }
 
+// Whether the call has given memory a key of its own. By PKRU the program can then deny itself
+// accesses (pkeys(7)). The emulator would allow them, so the program is followed no further.
+bool gives_protection_key(const PassedSyscall& call) {
+    return call.number == SYS_pkey_mprotect && static_cast<int>(call.arguments[3]) > 0 &&
+           call.result == 0;
+}
+
 }  // namespace
 
 Result<WaitStatus> NativeRun::advance(Advance how) {
@@ -461,6 +468,7 @@ Result<Passage> NativeRun::leave_syscall_behind() {
         passage.writes.layout = may_change_layout(call.number);
     }
     passage.jumped |= call.number == SYS_rt_sigreturn;
+    if (gives_protection_key(call)) passage.blocked = "its memory has protection keys";
     if (passage.executed) {
         TRY_ASSIGN(const auto kind, read_exe_kind(target_.pid()));
         if (kind != ProgramKind::elf_x86_64)
