@@ -137,6 +137,19 @@ class Corners(TestCase):
         self.assertEqual(code, 1, text)
         self.assertIn("it started a second thread", text)
 
+    def test_memory_that_forks_leave_out_is_in_the_copies_that_run_natively(self):
+        for name, rounds in (("unforked", "3000"), ("wiped", "3000")):
+            for follow in ("no", "yes"):
+                with self.subTest(name, follow_forks=follow):
+                    expected = self.run_command([victim(name), rounds]).stdout
+                    done, profile = self.profile(
+                        victim(name), rounds,
+                        options=("--mode=exact", "--check=100%", f"--follow-forks={follow}"))
+                    self.assertEqual((done.code, done.stdout), (0, expected), done.stderr)
+                    exact = profile["sampling"]["exact"]
+                    self.assertEqual(exact["diverged"], 0, profile["notes"])
+                    self.assertGreater(exact["compared"], 10)
+
     def test_memory_with_a_protection_key_is_left_to_the_processor(self):
         self.assertIn("protection keys", self.exact("keys")["stopped_early"])
         code, text = self.verified("keys")

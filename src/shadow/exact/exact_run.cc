@@ -108,6 +108,7 @@ ForwardedOptions ExactRun::options_of(Number number, const Birth& birth) {
             .time = birth.time,
             .checked_share = checked_share(),
             .shares_memory = birth.shares_memory,
+            .inherits_marks = number != 0,
             .cleared_at_end = birth.cleared_at_end,
             .is_alone = [this] { return followed_.size() == 1; },
             .is_given_up = [this] { return is_over_ || is_readable(end_request_); }};

@@ -44,6 +44,13 @@ bool ForwardedRun::can_check() const {
                                 [](const Mapping& m) { return m.shared && m.writable; });
 }
 
+// What forks of the process leave out now.
+std::vector<UnforkedRange> ForwardedRun::unforked_ranges() const {
+    if (!process_.marks_memory()) return {};
+    auto memory = UnforkedMemory::read(process_.live_tid());
+    return memory ? std::move(memory->ranges) : std::vector<UnforkedRange>{};
+}
+
 // Copies the process, for the coming interval to be checked.
 Result<void> ForwardedRun::prepare_check() {
     const auto forking = Clock::now();
@@ -55,7 +62,7 @@ Result<void> ForwardedRun::prepare_check() {
         TRY(leader.stopped().settle(StoppedThread::OwnSignal::dropped));
     }
     auto interval = IntervalCheck::begin(stop_, thread().stopped(), thread().state(), breakpoints_,
-                                         has_others ? of_turn : whole);
+                                         has_others ? of_turn : whole, unforked_ranges());
     if (!interval && has_others)
         TRY(end_fork_server());
     else

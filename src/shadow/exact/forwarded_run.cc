@@ -47,7 +47,9 @@ ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer&
                processor_, stats),
       shares_memory_(options.shares_memory),
       time_(options.time),
-      checks_(options.checked_share, options.seed) {}
+      checks_(options.checked_share, options.seed) {
+    if (options.inherits_marks) process_.inherit_marks();
+}
 
 Result<bool> ForwardedRun::begin() {
     TRY(set_options(thread()));

@@ -47,6 +47,8 @@ struct ForwardedOptions {
     double checked_share = 0;            // of the time, to be spent on proofs (interval_check.h)
     // Whether the process shares its memory with its parent, which waits, as after vfork.
     bool shares_memory = false;
+    // Whether the process may have marks of its parent's on its memory (unforked_memory.h).
+    bool inherits_marks = false;
     GuestAddress cleared_at_end = {};  // of its first thread: see ForwardedThread::Child
     std::function<bool()> is_alone;    // whether no other process is led now; empty: always
     // Called now and then. Returns whether the program is to be let go, with
@@ -100,6 +102,7 @@ class ForwardedRun {
     Result<bool> begin_stretch();
     Result<void> set_options(const ForwardedThread& thread);
     Result<void> end_fork_server();
+    std::vector<UnforkedRange> unforked_ranges() const;
     Result<void> prepare_check();
     Result<bool> begin_emulation(RunCalls calls);
     Result<bool> advance();

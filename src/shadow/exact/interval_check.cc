@@ -25,11 +25,11 @@ constexpr std::chrono::milliseconds longest_way_to_cut{100};
 
 Result<IntervalCheck> IntervalCheck::begin(ScopedStop& stop, StoppedThread& thread,
                                            const CpuState& cpu, BreakpointKind breakpoints,
-                                           Part part) {
+                                           Part part, std::span<const UnforkedRange> unforked) {
     TRY(thread.settle(StoppedThread::OwnSignal::dropped));
     alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
     TRY_ASSIGN(const auto extended, thread.extended_state(buffer));
-    TRY_ASSIGN(auto replica, Replica::fork(stop));
+    TRY_ASSIGN(auto replica, Replica::fork(stop, unforked));
     TRY_ASSIGN(auto registers, replica.thread().registers());
     store_general(cpu, registers);
     registers.orig_rax = no_syscall;

@@ -1,6 +1,7 @@
 #include "shadow/exact/process/forwarded_process.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -36,6 +37,14 @@ Result<std::optional<Value>> some(Result<Value> result) {
 
 std::int64_t number_of(const CpuState& call) {
     return static_cast<std::int32_t>(call[Gpr::rax]);
+}
+
+// Whether the call may leave memory out of forks. Where a part of the range is no memory, it fails
+// and has marked the rest.
+bool marks_memory_of(const CpuState& call) {
+    constexpr std::size_t advice = 2;
+    const auto what = static_cast<int>(call_arguments(call)[advice]);
+    return number_of(call) == SYS_madvise && (what == MADV_DONTFORK || what == MADV_WIPEONFORK);
 }
 
 }  // namespace
@@ -282,6 +291,7 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_of(std::size_t index,
                                                              Passage passage) {
     if (passage.blocked.empty()) passage.blocked = why_not_further();
     Answer answer{.message = {.thread = index}, .ranges = thread(index).written_at_resume()};
+    marks_memory_ = !passage.executed && (marks_memory_ || (call && marks_memory_of(call->cpu)));
     if (call && passage.result) {
         ProcessMemory memory(thread(index).tid());
         timers_.note(number_of(call->cpu), call_arguments(call->cpu),
