@@ -230,6 +230,12 @@ Result<void> SafeOutput::write(std::string_view bytes) {
     return buffer_.size() < buffer_bytes ? Result<void>{} : flush();
 }
 
+void SafeOutput::restart() {
+    remove_temporary();
+    buffer_.clear();
+    failed_ = false;
+}
+
 Result<void> SafeOutput::flush() {
     if (failed_) return error(EIO, "cannot write");
     failed_ = true;

@@ -50,6 +50,8 @@ class SafeOutput final : public ByteSink {
 
     // Writes are buffered. After an error all writes fail.
     Result<void> write(std::string_view bytes) override;
+    // Forgets what was written. Needs: is_file().
+    void restart();
 
     // Completes the output; call it once. Afterwards the file with its final name holds all that
     // was written and is on the disk. An older file of that name is kept as NAME.old, unless it is

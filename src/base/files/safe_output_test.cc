@@ -85,6 +85,21 @@ TEST_CASE("an output that is not committed leaves everything as it was") {
     CHECK(file_content(dir.path("profile.json")) == "older");
 }
 
+TEST_CASE("an output that begins again has nothing of what it had before") {
+    TemporaryDirectory dir;
+    auto output = SafeOutput::open(dir.path("profile.json"));
+    REQUIRE(output);
+    for (const std::size_t bytes : {3'000'000, 5}) {
+        REQUIRE(output->write(std::string(bytes, 'x')));
+        output->restart();
+        CHECK(dir.size() == 0);
+    }
+    REQUIRE(output->write("new"));
+    CHECK(output->commit(some_pid));
+    CHECK(file_content(dir.path("profile.json")) == "new");
+    CHECK(dir.size() == 1);
+}
+
 TEST_CASE("before something is written there is no file that a killed program could leave") {
     TemporaryDirectory dir;
     auto output = SafeOutput::open(dir.path("profile.json"));

@@ -7,7 +7,6 @@
 #include "cli/options/option_table.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
-#include "report/profile_file/file_size_limit.h"
 #include "report/profile_file/save_profile.h"
 #include "report/symbols/symbolizer.h"
 #include "report/text/summary.h"
@@ -37,8 +36,7 @@ class SafeDumpFile final : public DumpFile {
                                              .perf_map = perf_map_of_(profile.run.pid),
                                              .files = outcome.files,
                                              .tables = &tables_});
-        keep_file_size(profile, symbols, request_.options.max_profile_bytes);
-        TRY(save_profile(profile, symbols, output_));
+        TRY(save_profile(profile, symbols, output_, request_.options.max_profile_bytes));
         return {};
     }
 
@@ -170,8 +168,8 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::s
     Symbolizer symbols(
         profile.modules,
         {.root = "", .perf_map = perf_map, .files = outcome.files, .tables = &tables});
-    keep_file_size(profile, symbols, request.options.max_profile_bytes);
-    TRY_ASSIGN(const std::string name, save_profile(profile, symbols, output));
+    TRY_ASSIGN(const std::string name,
+               save_profile(profile, symbols, output, request.options.max_profile_bytes));
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows the rest.
     if (isatty(STDERR_FILENO)) print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);

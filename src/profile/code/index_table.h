@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "profile/code_location.h"
@@ -96,6 +97,13 @@ class CountTable {
 
 constexpr std::uint64_t location_hash(CodeLocation location) {
     return mix64(location.address ^ std::uint64_t{location.module} << 48);
+}
+// Of a sequence.
+constexpr std::uint64_t locations_hash(std::span<const CodeLocation> locations) {
+    std::uint64_t hash = locations.size();
+    for (const CodeLocation at : locations)
+        hash = hash * 0x9e3779b97f4a7c15 + (at.address ^ std::uint64_t{at.module} << 48);
+    return mix64(hash);
 }
 
 }  // namespace shadowprof

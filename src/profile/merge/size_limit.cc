@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "profile/code/location_set.h"
 #include "profile/kinds/stacks/stack_folder.h"
 #include "profile/merge/join.h"
 #include "profile/profile_size.h"
@@ -82,8 +83,8 @@ void remove_copies(std::vector<CodeLocation>& locations) {
 // What the lists without a limit take, and all locations but those of values.
 std::uint64_t bytes_of_others(const Profile& profile) {
     std::uint64_t records = 0;
-    std::vector<CodeLocation> locations;
-    const auto note = [&](const CodeLocation& at) { locations.push_back(at); };
+    LocationSet locations;
+    const auto note = [&](const CodeLocation& at) { locations.add(at); };
     LocationVisitor visitor(note);
     for_each_kind([&]<typename Kind>() {
         if constexpr (std::is_same_v<Kind, ValueList>) return;
@@ -91,7 +92,6 @@ std::uint64_t bytes_of_others(const Profile& profile) {
         if constexpr (!std::is_same_v<Kind, StackList> && !std::is_same_v<Kind, PathList>)
             records += Kind::of(profile).size();
     });
-    remove_copies(locations);
     return records * record_file_bytes + locations.size() * location_file_bytes;
 }
 
@@ -99,6 +99,21 @@ std::uint64_t bytes_for_values(const Profile& profile, std::uint64_t max_bytes) 
     const auto taken =
         bytes_of(profile.stacks) + bytes_of(profile.paths) + bytes_of_others(profile);
     return std::max(max_bytes - std::min(max_bytes, taken), least_value_bytes(max_bytes));
+}
+
+// How many of the hottest records, which are the first, have at most `max_bytes`.
+template <typename Record>
+std::size_t number_within(const std::vector<Record>& list, std::uint64_t max_bytes) {
+    std::uint64_t bytes = 0;
+    const auto first = std::ranges::find_if(
+        list, [&](const Record& record) { return (bytes += bytes_of(record)) > max_bytes; });
+    return static_cast<std::size_t>(first - list.begin());
+}
+
+// How many instructions keep their values.
+std::size_t number_of_values_within(const Profile& profile, std::uint64_t max_bytes) {
+    if (profile.values.empty()) return 0;
+    return number_within(profile.values, bytes_for_values(profile, max_bytes));
 }
 
 StackFolder::StackId add_to(StackFolder& folder, const Stack& stack) {
@@ -141,15 +156,6 @@ std::uint64_t fold_stacks(std::vector<Stack>& stacks, std::uint64_t max_bytes) {
     join_and_sort(kept);
     stacks = std::move(kept);
     return number;
-}
-
-// How many of the hottest records, which are the first, have at most `max_bytes`.
-template <typename Record>
-std::size_t number_within(const std::vector<Record>& list, std::uint64_t max_bytes) {
-    std::uint64_t bytes = 0;
-    const auto first = std::ranges::find_if(
-        list, [&](const Record& record) { return (bytes += bytes_of(record)) > max_bytes; });
-    return static_cast<std::size_t>(first - list.begin());
 }
 
 // Whether a list has a share of its own, so that its collector may have left out records, too.
@@ -238,8 +244,7 @@ void keep_size(Profile& profile, std::uint64_t max_bytes) {
     profile.sampling.counters["folded_stacks"] +=
         fold_stacks(profile.stacks, max_stack_bytes(max_bytes));
     leave_out_coldest<PathList>(profile, number_within(profile.paths, max_path_bytes(max_bytes)));
-    leave_out_coldest<ValueList>(
-        profile, number_within(profile.values, bytes_for_values(profile, max_bytes)));
+    leave_out_coldest<ValueList>(profile, number_of_values_within(profile, max_bytes));
 
     note_folded(profile);
     for_each_kind([&]<typename Kind>() { note_left_out<Kind>(profile); });

@@ -6,7 +6,6 @@
 #include "base/files/safe_output.h"
 #include "profile/merge/merge.h"
 #include "profile/merge/size_limit.h"
-#include "report/profile_file/file_size_limit.h"
 #include "report/profile_file/profile_reader.h"
 #include "report/profile_file/save_profile.h"
 #include "report/symbols/merged_symbols.h"
@@ -46,8 +45,7 @@ Result<MergeOutcome> merge_profiles(const std::vector<std::string>& inputs,
     keep_size(*sum.profile, max_bytes);
     Profile& profile = *sum.profile;
     sum.symbols.number_as(profile.modules);
-    keep_file_size(profile, sum.symbols, max_bytes);
-    TRY_ASSIGN(std::string name, save_profile(profile, sum.symbols, out));
+    TRY_ASSIGN(std::string name, save_profile(profile, sum.symbols, out, max_bytes));
     return MergeOutcome{std::move(name), profile.run.merged_runs, profile.sampling.samples,
                         profile.sampling.instructions};
 }

@@ -1,14 +1,22 @@
 #include "report/profile_file/file_size_limit.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
+#include <future>
+#include <istream>
+#include <iterator>
 #include <string>
 
 #include "profile/kinds/registry.h"
 #include "profile/merge/size_limit.h"
 #include "report/lists/methods.h"
+#include "report/profile_file/byte_source.h"
 #include "report/profile_file/profile_reader.h"
 #include "report/profile_file/profile_writer.h"
+#include "report/profile_file/save_profile.h"
+#include "report/testdata/files.h"
 #include "report/testdata/sample_profile.h"
 
 namespace shadowprof::file_size_limit_test {
@@ -49,6 +57,19 @@ std::string written(const Profile& profile, SymbolSource& symbols) {
     StringSink sink;
     REQUIRE(write_profile(profile, symbols, sink));
     return sink.text();
+}
+
+// What the file holds, without its compression.
+std::string saved(Profile& profile, SymbolSource& symbols, const char* name,
+                  std::uint64_t max_bytes) {
+    TemporaryDirectory dir;
+    auto output = SafeOutput::open(dir.path(name));
+    REQUIRE(output);
+    REQUIRE(save_profile(profile, symbols, *output, max_bytes));
+    CHECK(dir.size() == 1);
+    ByteSource source(UniqueFd(::open(dir.path(name).c_str(), O_RDONLY | O_CLOEXEC)));
+    std::istream stream(&source);
+    return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 // Executions of all edges, with those that the counter has.
@@ -102,6 +123,41 @@ TEST_CASE("a profile that fits stays as it is, and so does one that was limited"
     CHECK_MESSAGE((limited != before), "it is as it was");
     keep_file_size(p, symbols, 2'000'000);
     CHECK_MESSAGE((written(p, symbols) == limited), "it changed");
+}
+
+TEST_CASE("a profile is saved within its size, by whatever name") {
+    constexpr std::uint64_t max_bytes = 2'000'000;
+    const Profile whole = large_profile();
+    RecordedSymbols symbols;
+    for (const char* name : {"profile.json", "profile.json.gz"}) {
+        CAPTURE(name);
+        if (!check_profile_name(name)) continue;
+        Profile limited = whole;
+        keep_file_size(limited, symbols, max_bytes);
+        CHECK_MESSAGE((saved(limited, symbols, name, max_bytes) == written(limited, symbols)),
+                      "one that fits was changed");
+        Profile p = whole;
+        const auto text = saved(p, symbols, name, max_bytes);
+        CHECK(text.size() <= max_bytes);
+        CHECK_MESSAGE((text == written(limited, symbols)), "it is not as keep_file_size() has it");
+        CHECK_MESSAGE((written(p, symbols) == text), "the profile is not what was saved");
+    }
+}
+
+TEST_CASE("what cannot be written anew is measured before") {
+    TemporaryDirectory dir;
+    Profile p = large_profile();
+    RecordedSymbols symbols;
+    const auto pipe = dir.path("pipe.json");
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    auto reader = std::async(std::launch::async, [&] { return file_content(pipe); });
+    auto output = SafeOutput::open(pipe);
+    REQUIRE(output);
+    REQUIRE_FALSE(output->is_file());
+    REQUIRE(save_profile(p, symbols, *output, 2'000'000));
+    const auto text = reader.get();
+    CHECK(text.size() <= 2'000'000);
+    CHECK(parse_profile(text).has_value());
 }
 
 }  // namespace shadowprof::file_size_limit_test

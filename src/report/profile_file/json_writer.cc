@@ -4,11 +4,11 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace shadowprof {
 namespace {
 
-constexpr std::size_t flush_bytes = std::size_t{1} << 16;
 constexpr std::size_t deepest_on_own_lines = 2;
 
 bool is_plain(std::string_view text) {
@@ -22,89 +22,94 @@ bool is_plain(std::string_view text) {
 
 void JsonWriter::begin(char bracket) {
     before_value();
-    buffer_ += bracket;
+    put(bracket);
     has_elements_.push_back(false);
 }
 
 void JsonWriter::end(char bracket) {
-    bool had_elements = has_elements_.back();
+    const bool had_elements = has_elements_.back() != 0;
     has_elements_.pop_back();
     if (had_elements && has_elements_.size() < deepest_on_own_lines) new_line();
-    buffer_ += bracket;
-    if (buffer_.size() >= flush_bytes) flush();
+    put(bracket);
 }
 
 void JsonWriter::new_line() {
-    buffer_ += '\n';
-    buffer_.append(2 * has_elements_.size(), ' ');
+    put('\n');
+    for (std::size_t i = 0; i < has_elements_.size(); ++i) put("  ");
 }
 
-void JsonWriter::separate() {
-    if (has_elements_.empty()) return;
-    bool own_line = has_elements_.size() <= deepest_on_own_lines;
-    if (has_elements_.back()) buffer_ += own_line ? "," : ", ";
+void JsonWriter::before_value() {
+    if (std::exchange(after_key_, false) || has_elements_.empty()) return;
+    const bool own_line = has_elements_.size() <= deepest_on_own_lines;
+    if (has_elements_.back()) put(own_line ? "," : ", ");
     has_elements_.back() = true;
     if (own_line) new_line();
 }
 
-void JsonWriter::before_value() {
-    if (!after_key_) separate();
-    after_key_ = false;
-}
-
 void JsonWriter::key(std::string_view name) {
     value(name);
-    buffer_ += ": ";
+    put(": ");
     after_key_ = true;
 }
 
 void JsonWriter::value(std::string_view text) {
     before_value();
     if (is_plain(text)) {
-        buffer_ += '"';
-        buffer_ += text;
-        buffer_ += '"';
+        put('"');
+        put(text);
+        put('"');
         return;
     }
-    buffer_ += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    put(nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void JsonWriter::value(double number) {
     before_value();
-    buffer_ += fmt::format("{}", std::isfinite(number) ? number : 0.0);
+    put(fmt::format("{}", std::isfinite(number) ? number : 0.0));
 }
 
 void JsonWriter::value(bool truth) {
     before_value();
-    buffer_ += truth ? "true" : "false";
+    put(truth ? "true" : "false");
 }
 
 void JsonWriter::integer(std::int64_t number) {
     before_value();
     const fmt::format_int text(number);
-    buffer_.append(text.data(), text.size());
+    put({text.data(), text.size()});
 }
 
 void JsonWriter::natural(std::uint64_t number) {
     before_value();
     const fmt::format_int text(number);
-    buffer_.append(text.data(), text.size());
+    put({text.data(), text.size()});
 }
 
 void JsonWriter::null() {
     before_value();
-    buffer_ += "null";
+    put("null");
+}
+
+void JsonWriter::put_long(std::string_view text) {
+    while (!text.empty()) {
+        if (used_ == buffer_bytes) flush();
+        const auto part = text.substr(0, buffer_bytes - used_);
+        put(part);
+        text.remove_prefix(part.size());
+    }
 }
 
 void JsonWriter::flush() {
-    if (!error_)
-        if (auto written = sink_.write(buffer_); !written) error_ = std::move(written).error();
-    flushed_bytes_ += buffer_.size();
-    buffer_.clear();
+    if (!error_) {
+        auto written = sink_.write({buffer_.data(), used_});
+        if (!written) error_ = std::move(written).error();
+    }
+    flushed_bytes_ += used_;
+    used_ = 0;
 }
 
 Result<void> JsonWriter::finish() {
-    buffer_ += '\n';
+    put('\n');
     flush();
     if (error_) return *std::move(error_);
     return {};

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +20,7 @@ namespace shadowprof {
 // U+FFFD. Infinities and NaN, which JSON lacks, are written as 0.
 class JsonWriter {
   public:
-    explicit JsonWriter(ByteSink& sink) : sink_(sink) {}
+    explicit JsonWriter(ByteSink& sink) : sink_(sink), buffer_(buffer_bytes) {}
 
     void begin_object() { begin('{'); }
     void end_object() { end('}'); }
@@ -52,11 +53,14 @@ class JsonWriter {
         value(content);
     }
 
-    // An array whose elements element(item) writes.
+    // An array whose elements element(item) writes. Stops early if the sink has failed.
     void array(std::string_view name, const auto& items, const auto& element) {
         key(name);
         begin_array();
-        for (const auto& item : items) element(item);
+        for (const auto& item : items) {
+            if (error_) break;
+            element(item);
+        }
         end_array();
     }
     // An object with the entries of a map.
@@ -75,7 +79,7 @@ class JsonWriter {
     Result<void> finish();
 
     // The size of what was written so far.
-    std::uint64_t bytes() const { return flushed_bytes_ + buffer_.size(); }
+    std::uint64_t bytes() const { return flushed_bytes_ + used_; }
 
   private:
     void integer(std::int64_t number);
@@ -83,14 +87,26 @@ class JsonWriter {
     void begin(char bracket);
     void end(char bracket);
     void before_value();
-    void separate();
     void new_line();
+    void put(char c) {
+        if (used_ == buffer_bytes) flush();
+        buffer_[used_++] = c;
+    }
+    void put(std::string_view text) {
+        if (text.size() > buffer_bytes - used_) return put_long(text);
+        std::memcpy(&buffer_[used_], text.data(), text.size());
+        used_ += text.size();
+    }
+    void put_long(std::string_view text);
     void flush();
 
+    static constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
+
     ByteSink& sink_;
-    std::string buffer_;
+    std::vector<char> buffer_;
+    std::size_t used_ = 0;  // of the buffer
     std::uint64_t flushed_bytes_ = 0;
-    std::vector<bool> has_elements_;  // for each open container
+    std::vector<char> has_elements_;  // for each open container
     bool after_key_ = false;
     std::optional<Error> error_;
 };

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "profile/code/index_table.h"
 #include "profile/code_location.h"
 #include "profile/kinds/fields.h"
 #include "profile/kinds/kind_option.h"
@@ -25,6 +26,9 @@ struct Path {
 
 inline auto identity(const Path& p) {
     return std::tie(p.blocks, p.instructions);
+}
+inline std::uint64_t identity_hash(const Path& p) {
+    return mix64(locations_hash(p.blocks) + p.instructions);
 }
 
 void fields(auto& visitor, Like<Path> auto& p) {

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "profile/code/index_table.h"
 #include "profile/code_location.h"
 #include "profile/kinds/difference.h"
 #include "profile/kinds/fields.h"
@@ -34,6 +35,9 @@ struct Stack {
 
 inline auto identity(const Stack& s) {
     return std::tie(s.frames);
+}
+inline std::uint64_t identity_hash(const Stack& s) {
+    return locations_hash(s.frames);
 }
 inline std::uint64_t heat(const Stack& s) {
     return s.instructions;

@@ -1,0 +1,64 @@
+// The text that JsonWriter makes of long documents.
+#include "report/profile_file/json_writer.h"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace shadowprof::json_writer_test {
+namespace {
+
+class FailingSink final : public ByteSink {
+  public:
+    Result<void> write(std::string_view) override {
+        ++writes;
+        return Error{ErrorCode::system, ENOSPC, "full"};
+    }
+    int writes = 0;
+};
+
+}  // namespace
+
+TEST_CASE("texts of any length come out whole, wherever the buffer ends") {
+    for (const std::size_t before : {65'520, 65'530, 65'531, 65'532, 65'533, 65'534, 65'536}) {
+        CAPTURE(before);
+        StringSink sink;
+        JsonWriter json(sink);
+        json.begin_array();
+        json.value(std::string(before, 'a'));
+        json.value(std::uint64_t{12345});
+        json.value(std::string(200'000, 'b'));
+        json.value("\"quoted\"");
+        json.end_array();
+        CHECK(json.bytes() > before + 200'000);
+        REQUIRE(json.finish());
+        CHECK(json.bytes() == sink.text().size());
+        const auto read = nlohmann::json::parse(sink.text());
+        REQUIRE(read.size() == 4);
+        CHECK_MESSAGE((read[0] == std::string(before, 'a')), "the first text is another");
+        CHECK(read[1] == 12345);
+        CHECK_MESSAGE((read[2] == std::string(200'000, 'b')), "the long text is another");
+        CHECK(read[3] == "\"quoted\"");
+    }
+}
+
+TEST_CASE("after the sink has failed, it is not written to, and lists end early") {
+    FailingSink sink;
+    JsonWriter json(sink);
+    json.begin_object();
+    const std::vector<std::string> items(10, std::string(30'000, 'a'));
+    std::size_t written = 0;
+    json.array("items", items, [&](const std::string& item) {
+        ++written;
+        json.value(item);
+    });
+    json.end_object();
+    const auto done = json.finish();
+    REQUIRE_FALSE(done);
+    CHECK(done.error().sys_errno == ENOSPC);
+    CHECK(sink.writes == 1);
+    CHECK(written == 3);
+}
+
+}  // namespace shadowprof::json_writer_test
