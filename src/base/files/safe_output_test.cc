@@ -89,7 +89,7 @@ TEST_CASE("an output that begins again has nothing of what it had before") {
     TemporaryDirectory dir;
     auto output = SafeOutput::open(dir.path("profile.json"));
     REQUIRE(output);
-    for (const std::size_t bytes : {3'000'000, 5}) {
+    for (const std::size_t bytes : {3'000'000u, 5u}) {
         REQUIRE(output->write(std::string(bytes, 'x')));
         output->restart();
         CHECK(dir.size() == 0);

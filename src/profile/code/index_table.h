@@ -1,8 +1,11 @@
-// Hash tables of the collectors: open addressing, no deletion, sizes that are powers of two.
+// Hash tables: open addressing, no deletion, sizes that are powers of two.
 #pragma once
+
+#include <sys/auxv.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
@@ -98,11 +101,22 @@ class CountTable {
 constexpr std::uint64_t location_hash(CodeLocation location) {
     return mix64(location.address ^ std::uint64_t{location.module} << 48);
 }
-// Of a sequence.
-constexpr std::uint64_t locations_hash(std::span<const CodeLocation> locations) {
-    std::uint64_t hash = locations.size();
-    for (const CodeLocation at : locations)
-        hash = hash * 0x9e3779b97f4a7c15 + (at.address ^ std::uint64_t{at.module} << 48);
+// Differs from process to process, so that nobody can write a profile whose entries all have the
+// same hash.
+inline std::uint64_t hash_seed() {
+    static const std::uint64_t seed = [] {
+        std::uint64_t bytes = 0;
+        // The kernel gives each process 16 random bytes (getauxval(3)).
+        if (const auto* random = reinterpret_cast<const void*>(::getauxval(AT_RANDOM)))
+            std::memcpy(&bytes, random, sizeof(bytes));
+        return bytes;
+    }();
+    return seed;
+}
+// The hash of a sequence, from hash_seed() or from the hash of what comes before.
+constexpr std::uint64_t locations_hash(std::uint64_t hash,
+                                       std::span<const CodeLocation> locations) {
+    for (const CodeLocation at : locations) hash = mix64(hash ^ at.address) + at.module;
     return mix64(hash);
 }
 

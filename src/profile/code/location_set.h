@@ -1,6 +1,7 @@
 // A set of locations.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -15,12 +16,12 @@ class LocationSet {
   public:
     void add(CodeLocation location) {
         if (find(location)) return;
-        index_.insert(location_hash(location), locations_.size());
+        index_.insert(hash_of(location), locations_.size());
         locations_.push_back(location);
     }
     // Returns the location's index in the list, or nothing if it was not added.
     std::optional<std::uint32_t> find(CodeLocation location) const {
-        return index_.find(location_hash(location),
+        return index_.find(hash_of(location),
                            [&](std::uint32_t i) { return locations_[i] == location; });
     }
     std::size_t size() const { return locations_.size(); }
@@ -28,6 +29,11 @@ class LocationSet {
     const std::vector<CodeLocation>& list() const { return locations_; }
 
   private:
+    std::uint64_t hash_of(CodeLocation location) const {
+        return locations_hash(seed_, {&location, 1});
+    }
+
+    std::uint64_t seed_ = hash_seed();
     IndexTable index_;  // finds elements of locations_
     std::vector<CodeLocation> locations_;
 };

@@ -10,7 +10,7 @@
 
 namespace shadowprof {
 
-// Whether items are better compared by a hash of their identity, as that is long.
+// Items with a long identity have a hash of it, as hashes are compared faster.
 template <typename T>
 concept HasIdentityHash = requires(const T& item) {
     identity_hash(item);

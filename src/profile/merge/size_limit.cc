@@ -75,11 +75,6 @@ std::uint64_t bytes_of(const std::vector<Record>& list) {
     return bytes;
 }
 
-void remove_copies(std::vector<CodeLocation>& locations) {
-    std::ranges::sort(locations);
-    locations.erase(std::unique(locations.begin(), locations.end()), locations.end());
-}
-
 // What the lists without a limit take, and all locations but those of values.
 std::uint64_t bytes_of_others(const Profile& profile) {
     std::uint64_t records = 0;
@@ -254,7 +249,8 @@ std::vector<CodeLocation> functions_of(const std::vector<Stack>& stacks) {
     std::vector<CodeLocation> functions;
     for (const Stack& stack : stacks)
         if (!stack.frames.empty()) functions.push_back(stack.frames.back());
-    remove_copies(functions);
+    std::ranges::sort(functions);
+    functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
     return functions;
 }
 

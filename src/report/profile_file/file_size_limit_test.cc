@@ -59,6 +59,13 @@ std::string written(const Profile& profile, SymbolSource& symbols) {
     return sink.text();
 }
 
+// What can be read, without its compression.
+std::string all_of(UniqueFd file) {
+    ByteSource source(std::move(file));
+    std::istream stream(&source);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
 // What the file holds, without its compression.
 std::string saved(Profile& profile, SymbolSource& symbols, const char* name,
                   std::uint64_t max_bytes) {
@@ -67,9 +74,7 @@ std::string saved(Profile& profile, SymbolSource& symbols, const char* name,
     REQUIRE(output);
     REQUIRE(save_profile(profile, symbols, *output, max_bytes));
     CHECK(dir.size() == 1);
-    ByteSource source(UniqueFd(::open(dir.path(name).c_str(), O_RDONLY | O_CLOEXEC)));
-    std::istream stream(&source);
-    return {std::istreambuf_iterator<char>(stream), {}};
+    return all_of(UniqueFd(::open(dir.path(name).c_str(), O_RDONLY | O_CLOEXEC)));
 }
 
 // Executions of all edges, with those that the counter has.
@@ -129,7 +134,7 @@ TEST_CASE("a profile is saved within its size, by whatever name") {
     constexpr std::uint64_t max_bytes = 2'000'000;
     const Profile whole = large_profile();
     RecordedSymbols symbols;
-    for (const char* name : {"profile.json", "profile.json.gz"}) {
+    for (const char* name : {"profile.json", "profile.json.gz", "profile.json.zst"}) {
         CAPTURE(name);
         if (!check_profile_name(name)) continue;
         Profile limited = whole;
@@ -150,11 +155,15 @@ TEST_CASE("what cannot be written anew is measured before") {
     RecordedSymbols symbols;
     const auto pipe = dir.path("pipe.json");
     REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-    auto reader = std::async(std::launch::async, [&] { return file_content(pipe); });
+    UniqueFd end(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    REQUIRE(end);
+    REQUIRE(::fcntl(end.get(), F_SETFL, 0) == 0);
     auto output = SafeOutput::open(pipe);
     REQUIRE(output);
     REQUIRE_FALSE(output->is_file());
-    REQUIRE(save_profile(p, symbols, *output, 2'000'000));
+    auto reader = std::async(std::launch::async, [&] { return all_of(std::move(end)); });
+    const auto done = save_profile(p, symbols, *output, 2'000'000);
+    REQUIRE(done);
     const auto text = reader.get();
     CHECK(text.size() <= 2'000'000);
     CHECK(parse_profile(text).has_value());

@@ -3,9 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <cstring>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -94,8 +92,7 @@ class JsonWriter {
     }
     void put(std::string_view text) {
         if (text.size() > buffer_bytes - used_) return put_long(text);
-        std::memcpy(&buffer_[used_], text.data(), text.size());
-        used_ += text.size();
+        used_ += text.copy(buffer_.data() + used_, text.size());
     }
     void put_long(std::string_view text);
     void flush();

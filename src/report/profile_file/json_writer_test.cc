@@ -21,25 +21,27 @@ class FailingSink final : public ByteSink {
 }  // namespace
 
 TEST_CASE("texts of any length come out whole, wherever the buffer ends") {
-    for (const std::size_t before : {65'520, 65'530, 65'531, 65'532, 65'533, 65'534, 65'536}) {
+    for (std::size_t before = 65'500; before < 65'540; ++before) {
         CAPTURE(before);
         StringSink sink;
         JsonWriter json(sink);
         json.begin_array();
         json.value(std::string(before, 'a'));
+        json.value("");
         json.value(std::uint64_t{12345});
         json.value(std::string(200'000, 'b'));
         json.value("\"quoted\"");
+        json.value("");
         json.end_array();
         CHECK(json.bytes() > before + 200'000);
         REQUIRE(json.finish());
         CHECK(json.bytes() == sink.text().size());
         const auto read = nlohmann::json::parse(sink.text());
-        REQUIRE(read.size() == 4);
+        REQUIRE(read.size() == 6);
         CHECK_MESSAGE((read[0] == std::string(before, 'a')), "the first text is another");
-        CHECK(read[1] == 12345);
-        CHECK_MESSAGE((read[2] == std::string(200'000, 'b')), "the long text is another");
-        CHECK(read[3] == "\"quoted\"");
+        CHECK(read[2] == 12345);
+        CHECK_MESSAGE((read[3] == std::string(200'000, 'b')), "the long text is another");
+        CHECK(read[4] == "\"quoted\"");
     }
 }
 

@@ -1,9 +1,9 @@
 #include "report/profile_file/save_profile.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "report/compression/compression.h"
+#include "report/lists/methods.h"
 #include "report/profile_file/file_size_limit.h"
 
 namespace shadowprof {
@@ -46,7 +46,7 @@ Result<Fits> write_within(const Profile& profile, SymbolSource& symbols, SafeOut
     if (compression == Compression::none) return write(output);
     TRY_ASSIGN(const auto compressor, make_compressor(compression, output));
     TRY_ASSIGN(const Fits fits, write(*compressor));
-    TRY(compressor->finish());
+    if (fits == Fits::yes) TRY(compressor->finish());
     return fits;
 }
 
@@ -63,6 +63,7 @@ Result<void> check_profile_name(const std::string& name) {
 Result<std::string> save_profile(Profile& profile, SymbolSource& symbols, SafeOutput& output,
                                  std::uint64_t max_bytes) {
     TRY(check_profile_name(output.name()));
+    if (profile.methods.empty()) profile.methods = derive_methods(profile, symbols);
     auto fits = Fits::no;
     if (output.is_file()) {
         TRY_ASSIGN(fits, write_within(profile, symbols, output, max_bytes));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ptrace/process/target.h"
+#include "ptrace/replica/unforked_memory.h"
 #include "ptrace/thread/ptrace_call.h"
 #include "shadow/exact/exact_limits.h"
 #include "shadow/exact/forwarded_run.h"
@@ -45,15 +46,21 @@ bool ForwardedRun::can_check() const {
 }
 
 // What forks of the process leave out now.
-std::vector<UnforkedRange> ForwardedRun::unforked_ranges() const {
-    if (!process_.marks_memory()) return {};
-    auto memory = UnforkedMemory::read(process_.live_tid());
-    return memory ? std::move(memory->ranges) : std::vector<UnforkedRange>{};
+Result<std::vector<UnforkedRange>> ForwardedRun::unforked_ranges() const {
+    if (!process_.may_have_marks()) return std::vector<UnforkedRange>{};
+    TRY_ASSIGN(auto memory, UnforkedMemory::read(process_.live_tid()));
+    return std::move(memory.ranges);
 }
 
 // Copies the process, for the coming interval to be checked.
 Result<void> ForwardedRun::prepare_check() {
     const auto forking = Clock::now();
+    const auto unforked = unforked_ranges();
+    if (!unforked) {
+        if (unforked.error().code == ErrorCode::gone) return unforked.error();
+        checks_.put_off();
+        return {};
+    }
     using enum IntervalCheck::Part;
     const bool has_others = process_.size() > 1;
     if (at_ != 0) {
@@ -62,7 +69,7 @@ Result<void> ForwardedRun::prepare_check() {
         TRY(leader.stopped().settle(StoppedThread::OwnSignal::dropped));
     }
     auto interval = IntervalCheck::begin(stop_, thread().stopped(), thread().state(), breakpoints_,
-                                         has_others ? of_turn : whole, unforked_ranges());
+                                         has_others ? of_turn : whole, *unforked);
     if (!interval && has_others)
         TRY(end_fork_server());
     else

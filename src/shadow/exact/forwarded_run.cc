@@ -48,7 +48,7 @@ ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer&
       shares_memory_(options.shares_memory),
       time_(options.time),
       checks_(options.checked_share, options.seed) {
-    if (options.inherits_marks) process_.inherit_marks();
+    if (options.inherits_marks) process_.suppose_marks();
 }
 
 Result<bool> ForwardedRun::begin() {
@@ -478,6 +478,7 @@ Result<Passage> ForwardedRun::pass_fault(const SampleOutcome& outcome) {
     if (there) return led_on(thread().native().pass_fault());
     ++stats_.excluded["the hardware did not fault where the emulator did"];
     anew_ = jumped_ = true;
+    process_.suppose_marks();
     return led_on(thread().native().pass_whatever());
 }
 
@@ -505,6 +506,7 @@ Result<Passage> ForwardedRun::pass_instruction() {
 Result<Passage> ForwardedRun::pass_to_next_call(std::string why) {
     ++stats_.excluded[std::move(why)];
     anew_ = jumped_ = true;
+    process_.suppose_marks();
     thread().native().enter_handlers_with(nullptr);
     TRY(thread().native().run_to({.kind = NativeRun::Stop::Kind::syscall}));
     return led_on(thread().native().pass_whatever());

@@ -102,7 +102,7 @@ class ForwardedRun {
     Result<bool> begin_stretch();
     Result<void> set_options(const ForwardedThread& thread);
     Result<void> end_fork_server();
-    std::vector<UnforkedRange> unforked_ranges() const;
+    Result<std::vector<UnforkedRange>> unforked_ranges() const;
     Result<void> prepare_check();
     Result<bool> begin_emulation(RunCalls calls);
     Result<bool> advance();

@@ -28,7 +28,7 @@ inline auto identity(const Path& p) {
     return std::tie(p.blocks, p.instructions);
 }
 inline std::uint64_t identity_hash(const Path& p) {
-    return mix64(locations_hash(p.blocks) + p.instructions);
+    return locations_hash(hash_seed() ^ mix64(p.instructions), p.blocks);
 }
 
 void fields(auto& visitor, Like<Path> auto& p) {

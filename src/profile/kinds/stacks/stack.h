@@ -37,7 +37,7 @@ inline auto identity(const Stack& s) {
     return std::tie(s.frames);
 }
 inline std::uint64_t identity_hash(const Stack& s) {
-    return locations_hash(s.frames);
+    return locations_hash(hash_seed(), s.frames);
 }
 inline std::uint64_t heat(const Stack& s) {
     return s.instructions;

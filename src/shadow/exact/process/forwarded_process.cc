@@ -41,10 +41,11 @@ std::int64_t number_of(const CpuState& call) {
 
 // Whether the call may leave memory out of forks. Where a part of the range is no memory, it fails
 // and has marked the rest.
-bool marks_memory_of(const CpuState& call) {
-    constexpr std::size_t advice = 2;
-    const auto what = static_cast<int>(call_arguments(call)[advice]);
-    return number_of(call) == SYS_madvise && (what == MADV_DONTFORK || what == MADV_WIPEONFORK);
+bool may_mark_memory(const CpuState& call) {
+    constexpr std::size_t advice_argument = 2;
+    if (number_of(call) == SYS_process_madvise) return true;
+    const auto advice = static_cast<int>(call_arguments(call)[advice_argument]);
+    return number_of(call) == SYS_madvise && (advice == MADV_DONTFORK || advice == MADV_WIPEONFORK);
 }
 
 }  // namespace
@@ -142,6 +143,7 @@ Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::answer_call(
     if (auto why = why_not_made(request); !why.empty())
         return some(refuse(request, std::move(why)));
     if (auto answer = answer_of_timer(request)) return answer;
+    may_have_marks_ |= may_mark_memory(request.cpu);
     auto called = thread(request.thread).make_call(request, has_others || !is_alone);
     if (!called && called.error().code == ErrorCode::gone && has_others && outlives(request.thread))
         return std::optional(ended(request.thread, thread(request.thread).end_of_killed()));
@@ -291,13 +293,13 @@ Result<ForwardedProcess::Answer> ForwardedProcess::answer_of(std::size_t index,
                                                              Passage passage) {
     if (passage.blocked.empty()) passage.blocked = why_not_further();
     Answer answer{.message = {.thread = index}, .ranges = thread(index).written_at_resume()};
-    marks_memory_ = !passage.executed && (marks_memory_ || (call && marks_memory_of(call->cpu)));
     if (call && passage.result) {
         ProcessMemory memory(thread(index).tid());
         timers_.note(number_of(call->cpu), call_arguments(call->cpu),
                      static_cast<std::int64_t>(*passage.result), memory);
     }
     if (passage.executed) timers_.begin_program();
+    may_have_marks_ &= !passage.executed;
     if (passage.executed || passage.jumped || !passage.blocked.empty()) {
         using enum CallAnswer::Kind;
         answer.message.kind = passage.executed ? gone : left;

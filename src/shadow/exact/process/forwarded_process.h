@@ -71,11 +71,11 @@ class ForwardedProcess {
     std::string why_not_further() const;
     // Its timers of processor time, of which the process itself takes none.
     const ProcessorTimers& timers() const { return timers_; }
-    // Whether it has told the kernel to leave memory out of its forks (unforked_memory.h) since it
-    // began a program.
-    bool marks_memory() const { return marks_memory_; }
-    // It may have its parent's marks.
-    void inherit_marks() { marks_memory_ = true; }
+    // Whether it may have told the kernel to leave memory out of its forks (unforked_memory.h)
+    // since it began a program.
+    bool may_have_marks() const { return may_have_marks_; }
+    // It may have its parent's marks, or may have made a call that was not asked for here.
+    void suppose_marks() { may_have_marks_ = true; }
     // Signals what is due by now, to the thread `current` where it can be any.
     Result<void> signal_timers(std::size_t current, std::int64_t processor_ns);
     // The first thread for which a signal waits that can be delivered now, if there is one.
@@ -112,7 +112,7 @@ class ForwardedProcess {
     std::vector<std::unique_ptr<ForwardedThread>> threads_;
     std::map<pid_t, std::string> names_;
     ProcessorTimers timers_;
-    bool marks_memory_ = false;
+    bool may_have_marks_ = false;
     // Real-time signals of timers, by number and timer, that waited when they were last looked at.
     std::set<std::pair<int, int>> waiting_signals_;
     std::uint64_t signals_of_ended_ = 0;
