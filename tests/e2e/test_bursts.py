@@ -151,7 +151,8 @@ class Bursts(TestCase):
         def seen(seed):
             profile, _ = self.in_bursts(
                 "values", "--mode=exact", "--check=0", f"--every={every}",
-                "--profiles=value,hazard", f"--burst-length=value:{length},hazard:{length}", f"--seed={seed}",
+                "--profiles=value,hazard", f"--burst-length=value:{length},hazard:{length}",
+                f"--seed={seed}",
                 arguments=[str(argument)])
             return profile
 

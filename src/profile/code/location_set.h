@@ -29,11 +29,10 @@ class LocationSet {
     const std::vector<CodeLocation>& list() const { return locations_; }
 
   private:
-    std::uint64_t hash_of(CodeLocation location) const {
-        return locations_hash(seed_, {&location, 1});
+    static std::uint64_t hash_of(CodeLocation location) {
+        return locations_hash(hash_seed(), {&location, 1});
     }
 
-    std::uint64_t seed_ = hash_seed();
     IndexTable index_;  // finds elements of locations_
     std::vector<CodeLocation> locations_;
 };

@@ -8,8 +8,7 @@ namespace shadowprof {
 
 CallerId CallerTable::id(const std::vector<CodeLocation>& callers) {
     if (callers.empty()) return no_caller;
-    std::uint64_t hash = 0;
-    for (const CodeLocation& site : callers) hash = mix64(hash ^ location_hash(site));
+    const std::uint64_t hash = locations_hash(hash_seed(), callers);
     const auto found = index_.find(hash, [&](std::uint32_t i) { return stacks_[i] == callers; });
     if (found) return *found;
     index_.insert(hash, stacks_.size());

@@ -6,7 +6,6 @@
 #include "profile/kinds/registry.h"
 #include "profile/merge/size_limit.h"
 #include "profile/profile_size.h"
-#include "report/lists/methods.h"
 #include "report/profile_file/json_writer.h"
 #include "report/profile_file/location_numbers.h"
 #include "report/profile_file/location_writer.h"
@@ -146,7 +145,6 @@ std::uint64_t bytes_without_lists(const Profile& profile, SymbolSource& symbols)
 
 void keep_file_size(Profile& profile, SymbolSource& symbols, std::uint64_t max_bytes) {
     if (is_small(profile, max_bytes)) return;
-    if (profile.methods.empty()) profile.methods = derive_methods(profile, symbols);
     const auto for_lists = max_bytes - std::min(max_bytes, bytes_without_lists(profile, symbols));
     const double share = FileParts(profile, symbols).largest_share(for_lists);
     if (share < 1) keep_hottest(profile, share);

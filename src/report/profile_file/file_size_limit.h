@@ -9,7 +9,8 @@ namespace shadowprof {
 
 // Leaves out what is coldest in each list (keep_hottest() of profile/merge/size_limit.h), the same
 // share of every one, so that write_profile() writes about `max_bytes` at most. Lists that are kept
-// whole, and what is known of the run, can make it more. Needs lists in the order of their heat.
+// whole, and what is known of the run, can make it more. Needs lists in the order of their heat,
+// with the methods.
 void keep_file_size(Profile& profile, SymbolSource& symbols, std::uint64_t max_bytes);
 
 }  // namespace shadowprof

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "ptrace/process/target.h"
-#include "ptrace/replica/unforked_memory.h"
 #include "ptrace/thread/ptrace_call.h"
 #include "shadow/exact/exact_limits.h"
 #include "shadow/exact/forwarded_run.h"
@@ -45,22 +44,9 @@ bool ForwardedRun::can_check() const {
                                 [](const Mapping& m) { return m.shared && m.writable; });
 }
 
-// What forks of the process leave out now.
-Result<std::vector<UnforkedRange>> ForwardedRun::unforked_ranges() const {
-    if (!process_.may_have_marks()) return std::vector<UnforkedRange>{};
-    TRY_ASSIGN(auto memory, UnforkedMemory::read(process_.live_tid()));
-    return std::move(memory.ranges);
-}
-
 // Copies the process, for the coming interval to be checked.
 Result<void> ForwardedRun::prepare_check() {
     const auto forking = Clock::now();
-    const auto unforked = unforked_ranges();
-    if (!unforked) {
-        if (unforked.error().code == ErrorCode::gone) return unforked.error();
-        checks_.put_off();
-        return {};
-    }
     using enum IntervalCheck::Part;
     const bool has_others = process_.size() > 1;
     if (at_ != 0) {
@@ -69,7 +55,7 @@ Result<void> ForwardedRun::prepare_check() {
         TRY(leader.stopped().settle(StoppedThread::OwnSignal::dropped));
     }
     auto interval = IntervalCheck::begin(stop_, thread().stopped(), thread().state(), breakpoints_,
-                                         has_others ? of_turn : whole, *unforked);
+                                         has_others ? of_turn : whole, process_.may_have_marks());
     if (!interval && has_others)
         TRY(end_fork_server());
     else

@@ -476,9 +476,7 @@ Result<Passage> ForwardedRun::pass_fault(const SampleOutcome& outcome) {
                                                            .address = outcome.cpu.rip,
                                                            .signal = outcome.result.signal}));
     if (there) return led_on(thread().native().pass_fault());
-    ++stats_.excluded["the hardware did not fault where the emulator did"];
-    anew_ = jumped_ = true;
-    process_.suppose_marks();
+    note_excluded("the hardware did not fault where the emulator did");
     return led_on(thread().native().pass_whatever());
 }
 
@@ -502,11 +500,17 @@ Result<Passage> ForwardedRun::pass_instruction() {
     return led_on(thread().native().pass_instruction(false));
 }
 
-// Lets the program run to its next system call, where it can be followed again.
-Result<Passage> ForwardedRun::pass_to_next_call(std::string why) {
+// The thread executes something that is not emulated. It may make a call there that is not asked
+// for.
+void ForwardedRun::note_excluded(std::string why) {
     ++stats_.excluded[std::move(why)];
     anew_ = jumped_ = true;
     process_.suppose_marks();
+}
+
+// Lets the program run to its next system call, where it can be followed again.
+Result<Passage> ForwardedRun::pass_to_next_call(std::string why) {
+    note_excluded(std::move(why));
     thread().native().enter_handlers_with(nullptr);
     TRY(thread().native().run_to({.kind = NativeRun::Stop::Kind::syscall}));
     return led_on(thread().native().pass_whatever());

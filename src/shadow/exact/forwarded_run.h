@@ -102,7 +102,6 @@ class ForwardedRun {
     Result<bool> begin_stretch();
     Result<void> set_options(const ForwardedThread& thread);
     Result<void> end_fork_server();
-    Result<std::vector<UnforkedRange>> unforked_ranges() const;
     Result<void> prepare_check();
     Result<bool> begin_emulation(RunCalls calls);
     Result<bool> advance();
@@ -114,6 +113,7 @@ class ForwardedRun {
     bool can_check() const;
     bool is_given_up() const { return options_.is_given_up && options_.is_given_up(); }
     Result<bool> prepare_layout(std::string& text);
+    void note_excluded(std::string why);
     void set_levels(RunLimits& limits) const;
     Result<void> look_for_signals();
     Result<bool> is_stop_due();

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "ptrace/remote/rseq_area.h"
+#include "ptrace/replica/unforked_memory.h"
 #include "ptrace/thread/process_memory.h"
 #include "ptrace/thread/thread_registers.h"
 #include "shadow/emulation/owned_worker.h"
@@ -25,11 +26,15 @@ constexpr std::chrono::milliseconds longest_way_to_cut{100};
 
 Result<IntervalCheck> IntervalCheck::begin(ScopedStop& stop, StoppedThread& thread,
                                            const CpuState& cpu, BreakpointKind breakpoints,
-                                           Part part, std::span<const UnforkedRange> unforked) {
+                                           Part part, bool may_have_marks) {
     TRY(thread.settle(StoppedThread::OwnSignal::dropped));
     alignas(64) std::array<std::byte, max_xstate_bytes> buffer;
     TRY_ASSIGN(const auto extended, thread.extended_state(buffer));
-    TRY_ASSIGN(auto replica, Replica::fork(stop, unforked));
+    UnforkedMemory unforked;
+    if (may_have_marks) {
+        TRY_ASSIGN(unforked, UnforkedMemory::read(thread.tid()));
+    }
+    TRY_ASSIGN(auto replica, Replica::fork(stop, unforked.ranges));
     TRY_ASSIGN(auto registers, replica.thread().registers());
     store_general(cpu, registers);
     registers.orig_rax = no_syscall;

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +12,6 @@
 #include "emu/worker/worker_process.h"
 #include "ptrace/process/target.h"
 #include "ptrace/replica/replica.h"
-#include "ptrace/replica/unforked_memory.h"
 #include "ptrace/thread/breakpoint.h"
 
 namespace shadowprof {
@@ -24,11 +22,11 @@ class IntervalCheck {
 
     // `thread` stands in user mode with the program's state, which is `cpu`, and its process has
     // the program's memory. The first thread of `stop` is in a trap: the copy is made through it.
-    // No writable memory may be shared with others. `unforked`: what forks leave out. Errors: gone;
-    // those of Replica::fork().
+    // No writable memory may be shared with others. `may_have_marks`: forks of the process may
+    // leave memory out, which the copy must have (unforked_memory.h). Errors: those of
+    // UnforkedMemory::read() and Replica::fork().
     static Result<IntervalCheck> begin(ScopedStop& stop, StoppedThread& thread, const CpuState& cpu,
-                                       BreakpointKind breakpoints, Part part,
-                                       std::span<const UnforkedRange> unforked);
+                                       BreakpointKind breakpoints, Part part, bool may_have_marks);
 
     // Runs the copy to where the emulation of the interval ended. Returns the differences; nothing
     // if the hardware cannot be stopped there. Errors: those of the worker.
