@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include <cstdio>
+#include <cstring>
 #include <random>
 
 #include "report/symbols/elf/demangle.h"
@@ -307,6 +308,60 @@ TEST_CASE("names are demangled, and what is no name is left alone") {
     CHECK(demangle("_Znonsense") == "_Znonsense");
     std::string endless = "_Z" + std::string(100'000, 'P') + "i";
     CHECK(demangle(endless) == endless);
+}
+
+TEST_CASE("names of both schemes of Rust and of D are demangled") {
+    CHECK(demangle("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+                   "3bar17h930b740aa94f1d3aE") == "<Test + 'static as foo::Bar<Test>>::bar");
+    CHECK(demangle("_RNvC6_123foo3bar") == "123foo::bar");
+    CHECK(demangle("_RNvC6_123foo3bar.llvm.9D1C9369") == "123foo::bar");
+    CHECK(demangle("_RNCNCNgCs6DXkGYLi8lr_2cc5spawn00B5_") ==
+          "cc::spawn::{closure#0}::{closure#0}");
+    CHECK(demangle("_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_"
+                   "ECs1iopQbuBiw2_3std") ==
+          "alloc::alloc::box_free::<dyn alloc::boxed::FnBox<(), Output = ()>>");
+    CHECK(demangle("_D3std5stdio7writelnFAyaZv") == "std.stdio.writeln(immutable(char)[])");
+    CHECK(demangle("_Dmain") == "D main");
+    CHECK(demangle("_Rnonsense") == "_Rnonsense");
+    CHECK(demangle("_Delete") == "_Delete");
+}
+
+// A reference to a place behind the first, in Rust's newer scheme: base 62, one less.
+std::string rust_reference(std::size_t place) {
+    constexpr std::string_view digits =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    std::string text = "_";
+    for (std::size_t left = place - 1;; left /= digits.size()) {
+        text.insert(0, 1, digits[left % digits.size()]);
+        if (left < digits.size()) break;
+    }
+    return "B" + text;
+}
+
+TEST_CASE("a short name that stands for a text without end is left alone") {
+    // p<A,A>, p<p<A,A>,p<A,A>>, ...: each parameter is twice as long as the one before.
+    std::string in_cpp = "_Z1f1A1pIS_S_E";
+    for (char c : std::string("123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+        const std::string before = std::string("S") + c + "_";
+        in_cpp += "S0_I" + before + before + "E";
+    }
+    CHECK(demangle(in_cpp) == in_cpp);
+    // ((i32, i32), (i32, i32)), ...: references (B) lead to the tuple before, by its place.
+    std::string in_rust = "_RINvC1a1b";
+    std::string tuple = "TllE";
+    for (int i = 0; i < 40; ++i) {
+        const std::string reference = rust_reference(in_rust.size() - std::strlen("_R"));
+        in_rust += tuple;
+        tuple = "T" + reference + reference + "E";
+        if (i == 2)
+            CHECK(demangle(in_rust + "E") ==
+                  "a::b::<(i32, i32), ((i32, i32), (i32, i32)), (((i32, i32), (i32, i32)), "
+                  "((i32, i32), (i32, i32)))>");
+    }
+    CHECK(demangle(in_rust + "E") == in_rust + "E");
+    std::string in_d = "_D1aF";
+    for (int i = 0; i < 40; ++i) in_d += "HQbQd";
+    CHECK(demangle(in_d + "Zv") == in_d + "Zv");
 }
 
 }  // namespace shadowprof::symbolizer_test
