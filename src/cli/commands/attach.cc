@@ -39,8 +39,9 @@ std::string why_nothing_was_seen(const Profile& profile) {
 }
 
 Result<void> attach(const RunRequest& request, const Shielded& shielded) {
+    TRY(check_debug_search(request.debug_search));
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
-    FunctionTables tables;
+    FunctionTables tables(request.debug_search);
     const auto perf_map_of_pid = [](std::int64_t pid) {
         return perf_map_of(static_cast<pid_t>(pid));
     };

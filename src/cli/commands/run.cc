@@ -24,9 +24,11 @@ std::string_view environment(const char* name) {
 
 // Returns as the target did, or dies as it did.
 int run(const RunRequest& request, const Shielded& shielded) {
+    if (auto found = check_debug_search(request.debug_search); !found)
+        return failed("run", found.error());
     auto output = SafeOutput::open(request.output);
     if (!output) return failed("run", output.error());
-    FunctionTables tables;
+    FunctionTables tables(request.debug_search);
     auto control = open_control(request, shielded, *output, perf_map_path, tables);
     if (!control) return failed("run", control.error());
     MappedPlaces places;

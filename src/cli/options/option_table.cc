@@ -487,6 +487,12 @@ Rows output_options(RunRequest& request) {
          .kept = [&]() -> Kept {
              return request.control.empty() ? std::nullopt : Kept(request.control);
          }},
+        {.names = "--debuginfod",
+         .help = "also get debug information from the servers in DEBUGINFOD_URLS",
+         .set = [&](string_view) -> Result<void> {
+             request.debug_search = DebugSearch::servers_too;
+             return {};
+         }},
         {.names = "-q,--quiet", .help = "say nothing but errors", .set = set_flag(request.quiet)},
         {.names = "--progress",
          .help = "show progress on standard error, even if the program may write there, too",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/options/burst_values.h"
+#include "report/symbols/elf/debug_file.h"
 #include "shadow/request/run_options.h"
 
 namespace shadowprof {
@@ -31,6 +32,7 @@ struct RunRequest {
     std::string output = "shadowprof.json";
     std::optional<std::chrono::nanoseconds>
         dump_every;  // length of an interval that gets its own profile
+    DebugSearch debug_search = DebugSearch::this_host;
     bool quiet = false;
     Progress progress = Progress::on_terminal;
     std::optional<std::string> text;  // text to print instead of running, as for --help

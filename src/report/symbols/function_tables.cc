@@ -43,7 +43,7 @@ void FunctionTables::prepare(std::unique_ptr<ElfFile> file) {
 Result<std::unique_ptr<ElfFile>> FunctionTables::open(const std::string& path) {
     TRY_ASSIGN(const auto version, ElfFile::version_of(path));
     const auto prepared = take_prepared(version);
-    if (!prepared) return ElfFile::open(path);
+    if (!prepared) return ElfFile::open(path, search_);
     if (prepared->thread.joinable()) prepared->thread.join();
     return std::move(prepared->file);
 }

@@ -15,7 +15,7 @@ namespace shadowprof {
 // Thread-safe. Reading the functions of a large file takes tens of milliseconds.
 class FunctionTables {
   public:
-    FunctionTables() = default;
+    explicit FunctionTables(DebugSearch search = DebugSearch::this_host) : search_(search) {}
     FunctionTables(const FunctionTables&) = delete;
     FunctionTables& operator=(const FunctionTables&) = delete;
     ~FunctionTables();
@@ -25,6 +25,9 @@ class FunctionTables {
     // beside it. No thread waits for another one that reads, so two that ask for a new file at once
     // both read it.
     std::shared_ptr<const FunctionTable> of(const ElfFile& file);
+
+    // How the debug information of the files is looked for.
+    DebugSearch search() const { return search_; }
 
     // Reads the debug information of a file in a thread of its own, for open(). Where it is
     // compressed, as that of Debian's C library, this takes more than a hundred milliseconds.
@@ -42,6 +45,7 @@ class FunctionTables {
     std::shared_ptr<const FunctionTable> find(const FileVersion& version);
     std::unique_ptr<Prepared> take_prepared(const FileVersion& version);
 
+    const DebugSearch search_;
     std::mutex mutex_;
     std::map<FileVersion, std::shared_ptr<const FunctionTable>> tables_;
     std::map<FileVersion, std::unique_ptr<Prepared>> prepared_;

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 
-#include "report/symbols/elf/debug_file.h"
-
 namespace shadowprof {
 namespace {
 
@@ -62,9 +60,9 @@ ElfSection to_section(Elf_Scn* scn, const GElf_Shdr& header) {
 
 }  // namespace
 
-Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path) {
+Result<std::unique_ptr<ElfFile>> ElfFile::open(const std::string& path, DebugSearch search) {
     std::unique_ptr<ElfFile> file(new ElfFile);
-    TRY(file->load(path));
+    TRY(file->load(path, search));
     return file;
 }
 
@@ -79,7 +77,7 @@ ElfFile::DebugInformation ElfFile::debug_information() const {
     return debug;
 }
 
-Result<void> ElfFile::load(const std::string& path) {
+Result<void> ElfFile::load(const std::string& path, DebugSearch search) {
     TRY_ASSIGN(auto opened, open_regular(path));
     fd_ = std::move(opened.fd);
     version_ = std::move(opened.version);
@@ -92,6 +90,7 @@ Result<void> ElfFile::load(const std::string& path) {
     module_ = dwfl_report_elf(dwfl_.get(), path.c_str(), path.c_str(), for_dwfl.get(), 0, true);
     if (module_ == nullptr) return dwfl_error("not usable as ELF");
     (void)for_dwfl.release();  // dwfl_report_elf now owns it
+    set_debug_search(module_, search);
     if (dwfl_report_end(dwfl_.get(), nullptr, nullptr) != 0) return dwfl_error("libdwfl");
     GElf_Addr bias = 0;
     elf_ = dwfl_module_getelf(module_, &bias);

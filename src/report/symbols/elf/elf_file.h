@@ -17,6 +17,7 @@
 
 #include "base/files/fd.h"
 #include "base/result.h"
+#include "report/symbols/elf/debug_file.h"
 
 namespace shadowprof {
 
@@ -48,7 +49,8 @@ struct FileVersion {
 class ElfFile {
   public:
     // Errors: the file cannot be opened, is not a regular file, or is not ELF for x86-64.
-    static Result<std::unique_ptr<ElfFile>> open(const std::string& path);
+    static Result<std::unique_ptr<ElfFile>> open(const std::string& path,
+                                                 DebugSearch search = DebugSearch::this_host);
 
     const FileVersion& version() const { return version_; }
     // The version that open() would open now.
@@ -84,7 +86,7 @@ class ElfFile {
     };
 
     ElfFile() = default;
-    Result<void> load(const std::string& path);
+    Result<void> load(const std::string& path, DebugSearch search);
     void read_segments();
 
     FileVersion version_;
