@@ -3,6 +3,7 @@
 
 #include "base/text/text_format.h"
 #include "report/html/page_data.h"
+#include "report/text/advice.h"
 #include "report/text/run_text.h"
 
 namespace shadowprof {
@@ -166,7 +167,9 @@ void write_overview(const PageData& page, JsonWriter& json) {
     write_cost(profile.overhead, json);
     write_processes(profile, json);
     write_threads(profile.threads, json);
-    json.member("few_samples", few_samples_text(profile));
+    write_words(json, "advice",
+                advice(profile, page.annotator.symbols(),
+                       hot_functions(profile, page.annotator.symbols())));
     write_words(json, "notes", notes);
     json.end_object();
 }

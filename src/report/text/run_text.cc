@@ -5,8 +5,6 @@
 #include <csignal>
 
 #include "base/text/text_format.h"
-#include "profile/statistics/batch_means.h"
-#include "report/text/facts_text.h"
 
 namespace shadowprof {
 
@@ -23,19 +21,6 @@ std::string how_it_ended(const std::optional<int>& status, const std::optional<i
                                : fmt::format("killed by signal {}", *signal);
     }
     return status ? fmt::format("exit status {}", *status) : "";
-}
-
-std::string few_samples_text(const Profile& profile) {
-    const SamplingStats& sampling = profile.sampling;
-    const auto collected = sampling.counters.find("samples_collected");
-    const auto samples =
-        collected == sampling.counters.end() ? sampling.samples : collected->second;
-    if (sampling.exact || samples == 0 || samples >= BatchSizes::min_batches) return "";
-    const auto budget = profile.overhead.budget_percent;
-    return fmt::format(
-        "Only {}: shares may be far off. Let it run longer{}.", counted(samples, "sample"),
-        budget > 0 ? fmt::format(", or allow it more than {} with --budget", percent(budget / 100))
-                   : "");
 }
 
 }  // namespace shadowprof

@@ -5,15 +5,11 @@
 #include <span>
 #include <string>
 
-#include "profile/profile.h"
-
 namespace shadowprof {
 
 // Joins the words with blanks and makes them printable().
 std::string command_text(std::span<const std::string> words);
 // "exit status 3", "killed by SIGTERM"; empty if it did not end.
 std::string how_it_ended(const std::optional<int>& status, const std::optional<int>& signal);
-// A warning, with a remedy, for a profile with too few samples to know errors; empty for others.
-std::string few_samples_text(const Profile& profile);
 
 }  // namespace shadowprof

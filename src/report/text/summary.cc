@@ -7,6 +7,7 @@
 #include "base/text/text_format.h"
 #include "report/lists/hot_lists.h"
 #include "report/symbols/location_name.h"
+#include "report/text/advice.h"
 #include "report/text/facts_text.h"
 #include "report/text/list_printer.h"
 #include "report/text/probe_summary.h"
@@ -81,7 +82,8 @@ class Summary {
 
     void head() {
         const RunInfo& run = profile_.run;
-        if (const auto few = few_samples_text(profile_); !few.empty()) page_.head(few);
+        if (const auto sentences = advice(profile_, symbols_, functions_); !sentences.empty())
+            page_.head(sentences.front());
         const std::string command = command_text(run.command);
         const std::string ended = how_it_ended(run.exit_status, run.exit_signal);
         page_.head(command.empty() ? "(no command)" : command);
@@ -104,6 +106,8 @@ class Summary {
                                               static_cast<double>(*s.target_instructions))),
                                 short_count(static_cast<double>(*s.target_instructions)));
         line(text);
+        verified();
+        clock();
         std::string ended = most_frequent(s.ended);
         line(fmt::format("         mode {}{}{}", s.mode.empty() ? "unknown" : printable(s.mode),
                          ended.empty() ? "" : "; ended by ", printable(ended)));
@@ -114,8 +118,6 @@ class Summary {
                              s.exact->stopped_early.empty()
                                  ? ""
                                  : "; not to the end: " + printable(s.exact->stopped_early)));
-        windows();
-        clock();
         if (s.convergence) convergence(*s.convergence);
         if (s.bursts) bursts(*s.bursts);
         if (s.single_stepped > 0)
@@ -237,13 +239,13 @@ class Summary {
         return found == counters.end() ? 0 : found->second;
     }
 
-    // Each window whose end was met proves that the emulation was right.
-    void windows() {
-        const auto met = counter("windows_met");
-        const auto all = met + counter("windows_missed") + counter("windows_not_reached");
-        if (all == 0) return;
-        line(fmt::format("         {} of {} came by the very state that the program was in later",
-                         met, counted(profile_.sampling.samples, "sample")));
+    void verified() {
+        const auto samples = verified_samples(profile_.sampling);
+        if (!samples) return;
+        line(
+            fmt::format("         {} of {} proven right: they ended in the very state that the "
+                        "program came to",
+                        *samples, counted(profile_.sampling.samples, "sample")));
     }
 
     void clock() {

@@ -304,7 +304,7 @@ function showOverview(container) {
     const data = part('overview');
     container.append(
         node('h2', {}, 'Overview'),
-        data.few_samples ? node('p', {class: 'warning'}, data.few_samples) : '', findings(),
+        data.advice.map((sentence) => node('p', {class: 'warning'}, sentence)), findings(),
         node('div', {class: 'columns'}, runFacts(data), sampledFacts(data), costFacts(data)),
         data.notes.length === 0 ?
             '' :
