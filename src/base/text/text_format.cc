@@ -97,6 +97,20 @@ std::string fit(std::string_view text, std::size_t width) {
     return out;
 }
 
+std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find(' '), text.size());
+        const std::string word = fit(text.substr(0, end), width);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (lines.empty() || columns(lines.back()) + 1 + columns(word) > width)
+            lines.push_back(word);
+        else
+            lines.back() += " " + word;
+    }
+    return lines;
+}
+
 std::string pad(std::string_view text, std::size_t width) {
     std::size_t length = columns(text);
     return std::string(text) + std::string(width > length ? width - length : 0, ' ');

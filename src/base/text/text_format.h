@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shadowprof {
 
@@ -22,6 +23,8 @@ std::string printable(std::string_view text);
 // Shortens `text` to at most `width` columns: keeps its beginning and its end, with ".." between
 // them. Cuts between UTF-8 characters, and counts each character as one column.
 std::string fit(std::string_view text, std::size_t width);
+// Breaks `text` at blanks into lines of at most `width` columns. Longer words are fitted.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width);
 // Appends blanks up to `width` columns. Longer text stays as it is.
 std::string pad(std::string_view text, std::size_t width);
 // Counts the characters of UTF-8 text.

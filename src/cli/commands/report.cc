@@ -3,6 +3,8 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/files/safe_output.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/host_report.h"
@@ -18,6 +20,9 @@
 
 namespace shadowprof {
 namespace {
+
+// They are for lists alone.
+constexpr const char* list_options[] = {"--by", "--sort", "--filter", "--module", "--user"};
 
 int report_host() {
     prepare_sigchld();
@@ -81,7 +86,15 @@ int report_main(std::span<const std::string> words) {
           .value = "NAME",
           .help = "show only entries in functions of this name, which may be a pattern with *, ? "
                   "and []",
-          .set = set_text(lists.filter)},
+          .set = set_text(lists.places.function)},
+         {.names = "--module",
+          .value = "FILE",
+          .help = "show only entries in this file of code, by its path or name, which may be a "
+                  "pattern",
+          .set = set_text(lists.places.module)},
+         {.names = "--user",
+          .help = "leave out the libraries in the system's folders, and the loader",
+          .set = set_flag(lists.places.own_only)},
          {.names = "--findings",
           .help = "show instead what could be done about the program's speed, with what may win "
                   "most first; --top N sets how many",
@@ -106,14 +119,15 @@ int report_main(std::span<const std::string> words) {
           .set = set_flag(host)}});
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
     const bool html = line.has("--html"), weighed = line.has("--weight");
-    const bool has_list_options = line.has("--by") || line.has("--sort") || line.has("--filter");
+    const bool has_list_options =
+        std::ranges::any_of(list_options, [&](const char* name) { return line.has(name); });
     const bool has_lists = has_list_options || line.has("--top");
     if (host && (has_lists || html || weighed || !path.empty()))
         return failed("--host is about this machine and takes no profile");
     if (html && has_lists)
         return failed(
-            "--by, --top, --sort and --filter cannot be used with --html, whose page has all "
-            "lists");
+            "--by, --top, --sort, --filter, --module and --user cannot be used with --html, whose "
+            "page has all lists");
     if (no_source && !html) return failed("--no-source needs --html");
     if (host) return report_host();
     if (path.empty()) return failed("PROFILE is required; try 'shadowprof report --help'");

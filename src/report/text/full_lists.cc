@@ -8,8 +8,9 @@
 
 #include "base/text/suggest.h"
 #include "base/text/text_format.h"
+#include "report/lists/callers.h"
 #include "report/lists/kind_table.h"
-#include "report/lists/name_filter.h"
+#include "report/lists/place_filter.h"
 #include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
 #include "report/text/list_printer.h"
@@ -66,6 +67,11 @@ using Call = const CallPair*;
 constexpr std::array call_keys{
     SortKey<Call>{"count", [](const Call& c) { return double(c->count); }},
     SortKey<Call>{by_name, nullptr}};
+constexpr std::array caller_keys{
+    SortKey<CallerOfFunction>{"count", [](const CallerOfFunction& c) { return double(c.count); }},
+    SortKey<CallerOfFunction>{"share",
+                              [](const CallerOfFunction& c) { return ratio(c.count, c.all); }},
+    SortKey<CallerOfFunction>{by_name, nullptr}};
 using MethodOf = const Method*;
 constexpr std::array method_keys{
     SortKey<MethodOf>{"instructions",
@@ -97,7 +103,7 @@ class FullLists {
         : profile_(profile),
           symbols_(symbols),
           request_(request),
-          filter_(request.filter),
+          filter_(request.places, profile.modules),
           page_(page),
           printer_(profile, symbols, page) {}
 
@@ -140,6 +146,17 @@ class FullLists {
             all_of(profile_.calls), call_keys, [](Call c) { return c->site; },
             [&](const auto& list) { printer_.calls(list); });
     }
+    void callers() {
+        show(
+            callers_of_functions(profile_, symbols_), caller_keys,
+            [](const CallerOfFunction& c) { return c.callee; },
+            [&](const auto& list) { printer_.callers(list); });
+    }
+    // Probes are shown in the order in which they were asked for.
+    void probes() {
+        for (const ProbeProfile& probe : profile_.probes) printer_.probe(probe, request_.top);
+        was_empty_ = profile_.probes.empty();
+    }
     void methods() {
         show(
             all_of(profile_.methods), method_keys, [](MethodOf m) { return m->entry; },
@@ -181,7 +198,7 @@ class FullLists {
     bool was_empty() const { return was_empty_; }
 
   private:
-    bool is_meant(CodeLocation at) { return filter_.matches(profile_.modules, symbols_, at); }
+    bool is_meant(CodeLocation at) { return filter_.matches(symbols_, at); }
 
     template <typename T, typename Keys, typename At, typename Print>
     void show(std::vector<T> list, const Keys& keys, At at, Print print) {
@@ -223,7 +240,7 @@ class FullLists {
     const Profile& profile_;
     SymbolSource& symbols_;
     const ListRequest& request_;
-    NameFilter filter_;
+    PlaceFilter filter_;
     TextPage& page_;
     ListPrinter printer_;
     bool was_empty_ = false;
@@ -250,10 +267,12 @@ std::vector<ListRow> all_rows() {
         ListRow{"value", "values", names_of(value_keys), &FullLists::values},
         ListRow{"latency", "latencies of loads", names_of(load_keys), &FullLists::loads},
         ListRow{"call", "calls", names_of(call_keys), &FullLists::calls},
+        ListRow{"caller", "callers", names_of(caller_keys), &FullLists::callers},
         ListRow{"method", "methods", names_of(method_keys), &FullLists::methods},
         ListRow{"hazard", "hazards", names_of(hazard_keys), &FullLists::hazards},
         ListRow{"address", "addresses of loads", names_of(address_keys), &FullLists::addresses},
-        ListRow{"stream", "data streams", names_of(stream_keys), &FullLists::streams}};
+        ListRow{"stream", "data streams", names_of(stream_keys), &FullLists::streams},
+        ListRow{"probe", "probes", {"count"}, &FullLists::probes}};
     for (const KindTable& table : kind_tables(Profile{}))
         rows.push_back({table.word, table.names.plural, names_of(row_keys), nullptr});
     return rows;
@@ -262,6 +281,16 @@ std::vector<ListRow> all_rows() {
 std::span<const ListRow> list_rows() {
     static const auto rows = all_rows();
     return rows;
+}
+
+// " in functions 'parse_*' in files 'libc.so.6'"
+std::string place_text(const PlaceRequest& places) {
+    std::string text;
+    if (!places.function.empty())
+        text += fmt::format(" in functions '{}'", printable(places.function));
+    if (!places.module.empty()) text += fmt::format(" in files '{}'", printable(places.module));
+    if (places.own_only) text += " in the program's own code";
+    return text.empty() ? " in the profile" : text;
 }
 
 const ListRow* find_row(std::string_view name) {
@@ -298,10 +327,7 @@ void print_lists(const Profile& profile, SymbolSource& symbols, const ListReques
         const ListRow& row = *find_row(name);
         row.print ? (lists.*row.print)() : lists.table(row.name);
         if (!lists.was_empty()) continue;
-        page.line(fmt::format("no {}{}", row.plural,
-                              request.filter.empty()
-                                  ? " in the profile"
-                                  : fmt::format(" in functions '{}'", printable(request.filter))));
+        page.line(fmt::format("no {}{}", row.plural, place_text(request.places)));
     }
 }
 

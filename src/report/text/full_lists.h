@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "report/lists/place_filter.h"
 #include "report/lists/stack_weight.h"
 #include "report/symbols/symbol_source.h"
 #include "report/text/text_page.h"
@@ -17,7 +18,7 @@ struct ListRequest {
     std::vector<std::string> by;  // names of lists
     bool findings = false;        // print findings instead of lists, also limited by `top`
     std::string sort;             // name of a key of all the lists; empty: each list's own
-    std::string filter;           // only entries in functions of this name or pattern
+    PlaceRequest places;          // only entries at such places
     std::size_t top = usual_top;  // entries of each list; 0: all
     // The weight of functions. Needs check_weight().
     StackWeight weight = StackWeight::instructions;

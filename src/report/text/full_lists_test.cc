@@ -84,18 +84,56 @@ TEST_CASE("a list is as long as asked for, and says what it leaves out") {
 
 TEST_CASE("functions are chosen by name, with and without arguments, or by pattern") {
     for (const char* name : {"beta", "beta(int)", "be*", "b?ta", "[a-b]eta"}) {
-        const auto text = printed({.by = {"function"}, .filter = name});
+        const auto text = printed({.by = {"function"}, .places = {.function = name}});
         CHECK_MESSAGE(has(text, "beta"), name);
         CHECK_FALSE_MESSAGE(has(text, "alpha"), name);
         // Shares are still those of the whole.
         CHECK_MESSAGE(has(text, "50.0%"), name);
     }
     // A path belongs to all functions that it runs through.
-    CHECK(has(printed({.by = {"path"}, .filter = "gamma"}), "x 5 insns"));
-    CHECK_FALSE(has(printed({.by = {"path"}, .filter = "gamma"}), "x 100 insns"));
-    CHECK(printed({.by = {"function"}, .filter = "de\x1blta"}) ==
+    CHECK(has(printed({.by = {"path"}, .places = {.function = "gamma"}}), "x 5 insns"));
+    CHECK_FALSE(has(printed({.by = {"path"}, .places = {.function = "gamma"}}), "x 100 insns"));
+    CHECK(printed({.by = {"function"}, .places = {.function = "de\x1blta"}}) ==
           "no functions in functions 'de?lta'\n");
     CHECK(printed({.by = {"value"}}) == "no values in the profile\n");
+}
+
+TEST_CASE("entries are chosen by file, and the choice is named where nothing is left") {
+    Profile profile = three_functions();
+    profile.modules.push_back({"/usr/lib/libthree.so.1", "", 0});
+    profile.stacks.push_back({{{1, 0x500}}, 600, 1});
+    const auto own = printed({.by = {"function"}, .places = {.own_only = true}}, profile);
+    CHECK(in_order(own, {"25.0%", "beta", "gamma", "alpha"}));
+    CHECK_FALSE(has(own, "libthree"));
+    CHECK(has(printed({.by = {"function"}, .places = {.module = "libthree*"}}, profile), "50.0%"));
+    CHECK(printed(
+              {.by = {"function"}, .places = {.function = "f", .module = "m", .own_only = true}},
+              profile) == "no functions in functions 'f' in files 'm' in the program's own code\n");
+}
+
+TEST_CASE("callers are told by function, with their share of the calls") {
+    Profile profile = three_functions();
+    const CodeLocation alpha{0, 0x1000}, beta{0, 0x2000}, gamma{0, 0x3000};
+    profile.calls = {{beta, gamma, 60}, {beta, gamma, 15}, {alpha, gamma, 25}, {alpha, beta, 70}};
+    const auto text = printed({.by = {"caller"}}, profile);
+    CHECK(in_order(text, {"75.0%", "75", "gamma", "<- beta", "2 places", "100.0%", "70", "beta",
+                          "<- alpha", "25.0%", "25", "gamma", "<- alpha"}));
+    CHECK(in_order(printed({.by = {"caller"}, .sort = "share"}, profile),
+                   {"100.0%", "75.0%", "25.0%"}));
+    const auto of_beta = printed({.by = {"caller"}, .places = {.function = "beta"}}, profile);
+    CHECK(has(of_beta, "<- alpha"));
+    CHECK_FALSE(has(of_beta, "gamma"));
+}
+
+TEST_CASE("probes are shown whole, or as much of each as asked for") {
+    Profile profile = sample_profile();
+    REQUIRE(profile.probes.size() > 1);
+    for (ProbeProfile& probe : profile.probes)
+        if (!probe.entries.empty()) probe.entries.push_back(probe.entries.front());
+    const auto all = printed({.by = {"probe"}, .top = 0}, profile);
+    for (const ProbeProfile& probe : profile.probes) CHECK(has(all, "Probe " + probe.name));
+    CHECK(printed({.by = {"probe"}, .top = 1}, profile).size() < all.size());
+    CHECK(printed({.by = {"probe"}}) == "no probes in the profile\n");
 }
 
 TEST_CASE("every list can be shown of a profile that has something in every part") {
@@ -117,7 +155,8 @@ TEST_CASE("a kind without a list of its own is a table of its fields") {
     CHECK(text.find("read") < text.find("write"));
     CHECK(printed({.by = {"syscall"}, .top = 1}, profile).find("write") == std::string::npos);
     CHECK(has(printed({.by = {"syscall"}, .top = 1}, profile), "and 1 more"));
-    const auto chosen = printed({.by = {"syscall"}, .filter = "no_such_function"}, profile);
+    const auto chosen =
+        printed({.by = {"syscall"}, .places = {.function = "no_such_function"}}, profile);
     CHECK(has(chosen, "no system calls in functions 'no_such_function'"));
     CHECK(has(printed({.by = {"syscall"}, .sort = "name"}, profile), "read"));
 }

@@ -9,6 +9,7 @@
 #include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
 #include "report/text/path_text.h"
+#include "report/text/probe_summary.h"
 
 namespace shadowprof {
 namespace {
@@ -223,6 +224,27 @@ void ListPrinter::calls(std::span<const CallPair* const> list) {
                                count_text(call->count), name_in(call->site, page_.name_column()),
                                function_name(profile_.modules, symbols_, call->callee)),
                    source_if_wide(call->site));
+}
+
+void ListPrinter::callers(std::span<const CallerOfFunction> list) {
+    if (list.empty()) return;
+    page_.title("Calls of functions, by caller: share of the function's calls, calls");
+    for (const CallerOfFunction& each : list) {
+        std::string left = fmt::format(
+            "{:>7} {:>8}  {}  <- {}", percent(ratio(each.count, each.all)), count_text(each.count),
+            pad(fit(function_name(profile_.modules, symbols_, each.callee), page_.name_column()),
+                page_.name_column()),
+            function_name(profile_.modules, symbols_, each.site));
+        if (each.sites > 1) left += fmt::format(", {}", counted(each.sites, "place"));
+        page_.line(left, source_if_wide(each.site));
+    }
+}
+
+void ListPrinter::probe(const ProbeProfile& probe, std::size_t most) {
+    page_.title(probe_title(probe));
+    for (const std::string& text : probe_lines(probe, profile_.modules, symbols_,
+                                               most == 0 ? SIZE_MAX : most, page_.name_column()))
+        page_.line(text);
 }
 
 void ListPrinter::methods(std::span<const Method* const> list) {

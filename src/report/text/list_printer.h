@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "report/lists/callers.h"
 #include "report/lists/hot_lists.h"
 #include "report/lists/kind_table.h"
 #include "report/text/facts_text.h"
@@ -29,6 +30,9 @@ class ListPrinter {
     void streams(std::span<const DataStream* const> list);
     void loads(std::span<const LoadLatency* const> list);
     void calls(std::span<const CallPair* const> list);
+    void callers(std::span<const CallerOfFunction> list);
+    // Prints up to `most` entries of the probe; 0: all.
+    void probe(const ProbeProfile& probe, std::size_t most);
     void methods(std::span<const Method* const> list);
     // Prints some rows of `table`.
     void table(std::span<const RecordRow> list, const KindTable& table);

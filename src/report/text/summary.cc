@@ -10,7 +10,6 @@
 #include "report/text/advice.h"
 #include "report/text/facts_text.h"
 #include "report/text/list_printer.h"
-#include "report/text/probe_summary.h"
 #include "report/text/run_text.h"
 
 namespace shadowprof {
@@ -83,7 +82,7 @@ class Summary {
     void head() {
         const RunInfo& run = profile_.run;
         if (const auto sentences = advice(profile_, symbols_, functions_); !sentences.empty())
-            page_.head(sentences.front());
+            page_.sentence(sentences.front());
         const std::string command = command_text(run.command);
         const std::string ended = how_it_ended(run.exit_status, run.exit_signal);
         page_.head(command.empty() ? "(no command)" : command);
@@ -325,12 +324,7 @@ class Summary {
     }
 
     void probes() {
-        for (const ProbeProfile& probe : profile_.probes) {
-            title(probe_title(probe));
-            for (const std::string& text : probe_lines(probe, profile_.modules, symbols_,
-                                                       shown_probe_lines, page_.name_column()))
-                line(text);
-        }
+        for (const ProbeProfile& probe : profile_.probes) lists_.probe(probe, shown_probe_lines);
     }
 
     void syscalls() {

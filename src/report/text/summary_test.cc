@@ -377,6 +377,8 @@ TEST_CASE("what a profile lacks most is said first") {
     const std::string text = summary(profile, symbols);
     CHECK(text.starts_with("Only 3 samples"));
     CHECK(text.find("--record-input") == std::string::npos);
+    // It is whole, whatever the width.
+    CHECK(summary(profile, symbols, {.width = 60}).find("--mode=exact.\n") != std::string::npos);
 }
 
 TEST_CASE("a profile without times cannot be ordered by them") {
@@ -451,6 +453,15 @@ TEST_CASE("text is cut between characters") {
           "\xc3\xa4\xc3\xb6..\xc3\xbc");
     CHECK(pad("\xc3\xa4", 3) == "\xc3\xa4  ");
     CHECK(printable("a\nb\x7f") == "a?b?");
+}
+
+TEST_CASE("sentences are broken at blanks, words that are too long between characters") {
+    using Lines = std::vector<std::string>;
+    CHECK(wrapped("", 8) == Lines{});
+    CHECK(wrapped("one two three", 8) == Lines{"one two", "three"});
+    CHECK(wrapped("one two three", 7) == Lines{"one two", "three"});
+    CHECK(wrapped("a verylongword b", 8) == Lines{"a", fit("verylongword", 8), "b"});
+    CHECK(columns(wrapped("verylongword", 8).front()) == 8);
 }
 
 TEST_CASE("argument lists are left out of names, other parentheses stay") {

@@ -32,6 +32,10 @@ void TextPage::head(std::string_view text) {
     put(out_, "{}\n", bold(fit(text, width_)));
 }
 
+void TextPage::sentence(std::string_view text) {
+    for (const std::string& line : wrapped(text, width_)) put(out_, "{}\n", bold(line));
+}
+
 void TextPage::raw(std::string_view text) {
     put(out_, "{}\n", text);
 }

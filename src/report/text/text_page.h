@@ -24,6 +24,8 @@ class TextPage {
     void title(std::string_view text);
     // Prints the first line of the page.
     void head(std::string_view text);
+    // Prints a sentence that is as important, in as many lines as it needs.
+    void sentence(std::string_view text);
     // Prints a line of any width unchanged, for lines with escape sequences.
     void raw(std::string_view text);
 
