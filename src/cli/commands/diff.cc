@@ -46,6 +46,12 @@ Result<void> add_limit(DiffOptions& options, std::string_view value) {
     return {};
 }
 
+Result<void> add_pair(DiffOptions& options, std::string_view value) {
+    TRY_ASSIGN(FilePair pair, parse_file_pair(value));
+    options.pairs.push_back(std::move(pair));
+    return {};
+}
+
 std::string format_help() {
     std::string help = "what to write [text]:";
     for (const FormatWord& each : diff_formats)
@@ -85,6 +91,11 @@ int diff_main(std::span<const std::string> words) {
                   "latency.memory>+2pp\n(percentage points of a share)\n"
                   "calls<-1000\n(a decrease, as a count)",
           .set = [&](auto value) { return add_limit(options, value); }},
+         {.names = "--map",
+          .value = "OLD=NEW",
+          .help = "compare the file OLD of BASE with the file NEW of NEW, by their paths or names; "
+                  "may be given more than once",
+          .set = [&](auto value) { return add_pair(options, value); }},
          {.names = "--min-share",
           .value = "PERCENT",
           .help = "limits with wildcards test only functions with at least this share of all [0%]",

@@ -37,7 +37,8 @@ Result<std::vector<LimitResult>> report_diff(const DiffOptions& options, int out
     TRY_ASSIGN(ProfileFile next, read_profile(options.next));
     const std::size_t top =
         options.top == 0 ? std::numeric_limits<std::size_t>::max() : options.top;
-    const Diff diff = compare_profiles(base, next, top);
+    TRY(check_file_pairs(options.pairs, base.profile, next.profile));
+    const Diff diff = compare_profiles(base, next, top, options.pairs);
     TRY_ASSIGN(std::vector<LimitResult> limits,
                check_limits(diff, options.limits, options.limit_options));
     const DiffReport report{

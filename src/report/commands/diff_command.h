@@ -14,6 +14,7 @@ enum class DiffFormat : std::uint8_t { text, json, markdown, github };
 
 struct DiffOptions {
     std::string base, next;  // files; one may be "-", standard input
+    std::vector<FilePair> pairs;
     std::vector<Limit> limits;
     LimitOptions limit_options;
     DiffFormat format = DiffFormat::text;

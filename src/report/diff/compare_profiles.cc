@@ -32,6 +32,15 @@ void note_exactness(Diff& diff, const char* side, const Profile& profile) {
                         exact.diverged, exact.compared));
 }
 
+void note_guesses(Diff& diff) {
+    for (const MatchedModule& module : diff.modules)
+        if (module.common_functions != 0)
+            diff.notes.push_back(fmt::format(
+                "{} in NEW is taken for a build of {} in BASE, as {} functions have the "
+                "same names; --map says otherwise",
+                module.path, module.base_path, module.common_functions));
+}
+
 void add_notes(Diff& diff, const DiffInput& input) {
     const Profile &base = input.files[0]->profile, &next = input.files[1]->profile;
     note_exactness(diff, "BASE", base);
@@ -55,8 +64,9 @@ void add_notes(Diff& diff, const DiffInput& input) {
 
 }  // namespace
 
-Diff compare_profiles(ProfileFile& base, ProfileFile& next, std::size_t most) {
-    LocationMatcher matcher(base, next);
+Diff compare_profiles(ProfileFile& base, ProfileFile& next, std::size_t most,
+                      const std::vector<FilePair>& pairs) {
+    LocationMatcher matcher(base, next, pairs);
     const DiffInput input{{&base, &next}, scales_of(base.profile, next.profile), matcher};
     Diff diff;
     diff.as_counts = input.as_counts();
@@ -71,6 +81,7 @@ Diff compare_profiles(ProfileFile& base, ProfileFile& next, std::size_t most) {
         if (!module.numbers[0].empty() || !module.numbers[1].empty())
             diff.modules.push_back(module);
     diff.functions = matcher.functions();
+    note_guesses(diff);
     add_notes(diff, input);
     return diff;
 }

@@ -5,7 +5,9 @@
 
 namespace shadowprof {
 
-// Keeps the first `most` entries of each table, but all functions and entries.
-Diff compare_profiles(ProfileFile& base, ProfileFile& next, std::size_t most);
+// Keeps the first `most` entries of each table, but all functions and entries. `pairs` are files
+// that are compared with each other: see match_modules().
+Diff compare_profiles(ProfileFile& base, ProfileFile& next, std::size_t most,
+                      const std::vector<FilePair>& pairs = {});
 
 }  // namespace shadowprof

@@ -10,9 +10,6 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint32_t no_module = UINT32_MAX;
-constexpr std::size_t index(DiffSide side) {
-    return static_cast<std::size_t>(side);
-}
 
 }  // namespace
 
@@ -21,70 +18,34 @@ std::string_view name(MatchedBy by) {
     return names[static_cast<std::size_t>(by)];
 }
 
-LocationMatcher::LocationMatcher(ProfileFile& base, ProfileFile& next) : files_{&base, &next} {
-    match_modules();
+LocationMatcher::LocationMatcher(ProfileFile& base, ProfileFile& next,
+                                 const std::vector<FilePair>& pairs)
+    : files_{&base, &next}, modules_(match_modules(files_, pairs)) {
     match_functions();
-}
-
-void LocationMatcher::match_modules() {
-    JointModules joint;
-    for (const DiffSide side : both_sides)
-        module_numbers_[index(side)] = joint.add(file(side).profile.modules);
-    for (const Module& module : joint.list())
-        modules_.push_back(
-            {.path = module.path, .numbers = {}, .same_build = !module.build_id.empty()});
-    for (const DiffSide side : both_sides) {
-        const auto& numbers = module_numbers_[index(side)];
-        for (std::uint32_t i = 0; i < numbers.size(); ++i) {
-            modules_[numbers[i]].numbers[index(side)].push_back(i);
-            modules_[numbers[i]].path = file(side).profile.modules[i].path;
-        }
-    }
-    pair_builds();
-}
-
-// Joins unmatched modules if each profile has exactly one of that path, or else of that base name.
-void LocationMatcher::pair_builds() {
-    const auto pair_by = [&](auto key) {
-        std::map<std::string, std::array<std::vector<std::uint32_t>, 2>> groups;
-        for (std::uint32_t i = 0; i < modules_.size(); ++i)
-            for (const DiffSide side : both_sides)
-                if (!modules_[i].in_both() && !modules_[i].numbers[index(side)].empty())
-                    groups[key(modules_[i].path)][index(side)].push_back(i);
-        for (const auto& [text, group] : groups) {
-            if (group[0].size() != 1 || group[1].size() != 1) continue;
-            MatchedModule &kept = modules_[group[1].front()], &gone = modules_[group[0].front()];
-            kept.same_build = false;
-            kept.numbers[0] = std::exchange(gone.numbers[0], {});
-            for (const std::uint32_t number : kept.numbers[0])
-                module_numbers_[0][number] = group[1].front();
-        }
-    };
-    pair_by([](const std::string& path) { return path; });
-    pair_by([](const std::string& path) { return std::string(base_name(path)); });
 }
 
 void LocationMatcher::match_functions() {
     std::vector<std::array<CodeShape, 2>> shapes;
     for (const DiffSide side : both_sides) {
-        file(side).symbols.for_each([&](CodeLocation location, const CodeSymbol& symbol,
-                                        std::string_view text) {
-            if (!renumber(location, module_numbers_[index(side)]) || symbol.function.empty() ||
-                modules_[location.module].same_build)
-                return;
-            const auto next = static_cast<std::uint32_t>(functions_.size());
-            const auto [it, is_new] = function_numbers_.try_emplace(
-                {location.module, std::string(symbol.function)}, next);
-            if (is_new) functions_.emplace_back(), shapes.emplace_back();
-            Function& function = functions_[it->second];
-            function.known[index(side)] = true;
-            const auto start = symbol.function_start.value_or(location.address);
-            if (start == location.address) {
-                function.first_line[index(side)] = symbol.line;
-                function.file[index(side)] = base_name(symbol.file);
-            }
-            shapes[it->second][index(side)].add(location.address - start, text, symbol.line != 0);
-        });
+        file(side).symbols.for_each(
+            [&](CodeLocation location, const CodeSymbol& symbol, std::string_view text) {
+                if (!renumber(location, modules_.numbers[index_of(side)]) ||
+                    symbol.function.empty() || module(location.module).same_build)
+                    return;
+                const auto next = static_cast<std::uint32_t>(functions_.size());
+                const auto [it, is_new] = function_numbers_.try_emplace(
+                    {location.module, std::string(symbol.function)}, next);
+                if (is_new) functions_.emplace_back(), shapes.emplace_back();
+                Function& function = functions_[it->second];
+                function.known[index_of(side)] = true;
+                const auto start = symbol.function_start.value_or(location.address);
+                if (start == location.address) {
+                    function.first_line[index_of(side)] = symbol.line;
+                    function.file[index_of(side)] = base_name(symbol.file);
+                }
+                shapes[it->second][index_of(side)].add(location.address - start, text,
+                                                       symbol.line != 0);
+            });
     }
     for (std::size_t i = 0; i < functions_.size(); ++i) {
         const auto& [base, next] = shapes[i];
@@ -102,7 +63,7 @@ void LocationMatcher::match_functions() {
 
 MatchKey LocationMatcher::unmatched(DiffSide side, CodeLocation location) const {
     // Module numbers are so small that the scopes of the two sides cannot collide.
-    const std::uint32_t scope = location.module * 2 + static_cast<std::uint32_t>(index(side));
+    const std::uint32_t scope = location.module * 2 + static_cast<std::uint32_t>(index_of(side));
     return {MatchedBy::nothing, scope, location.address};
 }
 
@@ -114,7 +75,7 @@ MatchKey LocationMatcher::line_place(DiffSide side, CodeLocation location, std::
     const bool counted = function.first_line[0] != 0 && function.first_line[1] != 0 &&
                          function.file[0] == source && function.file[1] == source;
     const std::uint32_t line =
-        counted ? symbol.line - function.first_line[index(side)] : symbol.line;
+        counted ? symbol.line - function.first_line[index_of(side)] : symbol.line;
     const auto next = static_cast<std::uint64_t>(lines_.size());
     const auto it = lines_.try_emplace({source, line}, next).first;
     return {MatchedBy::line, number, it->second};
@@ -122,8 +83,9 @@ MatchKey LocationMatcher::line_place(DiffSide side, CodeLocation location, std::
 
 MatchKey LocationMatcher::place(DiffSide side, CodeLocation location) {
     CodeLocation common = location;
-    if (!renumber(common, module_numbers_[index(side)])) return unmatched(side, {no_module / 2, 0});
-    if (modules_[common.module].same_build)
+    if (!renumber(common, modules_.numbers[index_of(side)]))
+        return unmatched(side, {no_module / 2, 0});
+    if (module(common.module).same_build)
         return {MatchedBy::address, common.module, common.address};
     const CodeSymbol& symbol = file(side).symbols.symbol(location);
     const auto found = function_numbers_.find({common.module, std::string(symbol.function)});
@@ -138,9 +100,10 @@ MatchKey LocationMatcher::place(DiffSide side, CodeLocation location) {
 MatchKey LocationMatcher::function(DiffSide side, CodeLocation location) {
     constexpr std::uint64_t no_function = UINT64_MAX;
     CodeLocation common = location;
-    if (!renumber(common, module_numbers_[index(side)])) return unmatched(side, {no_module / 2, 0});
+    if (!renumber(common, modules_.numbers[index_of(side)]))
+        return unmatched(side, {no_module / 2, 0});
     const CodeSymbol& symbol = file(side).symbols.symbol(location);
-    if (modules_[common.module].same_build)
+    if (module(common.module).same_build)
         return {MatchedBy::address, common.module, symbol.function_start.value_or(no_function)};
     const auto found = function_numbers_.find({common.module, std::string(symbol.function)});
     if (found != function_numbers_.end()) return {MatchedBy::function, 0, found->second};

@@ -9,12 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "report/diff/module_matcher.h"
 #include "report/profile_file/profile_reader.h"
 
 namespace shadowprof {
-
-enum class DiffSide : std::uint8_t { base, next };
-inline constexpr std::array both_sides{DiffSide::base, DiffSide::next};
 
 // How two places were matched, the most reliable way first.
 enum class MatchedBy : std::uint8_t {
@@ -35,15 +33,6 @@ struct MatchKey {
     friend constexpr auto operator<=>(const MatchKey&, const MatchKey&) = default;
 };
 
-// A file with code that is in one or both profiles.
-struct MatchedModule {
-    std::string path;                                   // NEW's path if it has the file
-    std::array<std::vector<std::uint32_t>, 2> numbers;  // by DiffSide: numbers of its modules
-    bool same_build = false;                            // by build-id
-
-    bool in_both() const { return !numbers[0].empty() && !numbers[1].empty(); }
-};
-
 // How the functions in different builds of files were compared.
 struct FunctionMatches {
     std::size_t by_offset = 0;  // same code: place by place
@@ -52,9 +41,8 @@ struct FunctionMatches {
     std::size_t only_base = 0, only_next = 0;
 };
 
-// Files are the same build if their build-ids are equal. Otherwise they are builds of one file if
-// they have the same path, or if each is the only one of its base name. In builds of one file
-// functions are matched by name, and their places
+// Files are matched by match_modules(). In builds of one file functions are matched by name, and
+// their places
 //   - by offset if the code is the same: apart from addresses in them, the instructions at offsets
 //   known
 //     in both are equal, and at least three quarters of the offsets known in the smaller one are
@@ -65,14 +53,14 @@ struct FunctionMatches {
 class LocationMatcher {
   public:
     // `base` and `next` must outlive the matcher.
-    LocationMatcher(ProfileFile& base, ProfileFile& next);
+    LocationMatcher(ProfileFile& base, ProfileFile& next, const std::vector<FilePair>& pairs = {});
 
     // The place of an instruction.
     MatchKey place(DiffSide side, CodeLocation location);
     // The place of the function around an instruction.
     MatchKey function(DiffSide side, CodeLocation location);
 
-    const std::vector<MatchedModule>& modules() const { return modules_; }
+    const std::vector<MatchedModule>& modules() const { return modules_.list; }
     const FunctionMatches& functions() const { return matches_; }
 
   private:
@@ -83,18 +71,16 @@ class LocationMatcher {
         std::array<std::uint32_t, 2> first_line = {};  // 0: unknown
         std::array<std::string, 2> file;
     };
-    using FunctionKey = std::pair<std::uint32_t, std::string>;  // number in modules_, name
+    using FunctionKey = std::pair<std::uint32_t, std::string>;  // number in modules(), name
 
-    void match_modules();
-    void pair_builds();
     void match_functions();
+    const MatchedModule& module(std::uint32_t number) const { return modules_.list[number]; }
     MatchKey unmatched(DiffSide side, CodeLocation location) const;
     MatchKey line_place(DiffSide side, CodeLocation location, std::uint32_t number);
     ProfileFile& file(DiffSide side) { return *files_[static_cast<std::size_t>(side)]; }
 
     std::array<ProfileFile*, 2> files_;
-    std::vector<MatchedModule> modules_;
-    std::array<std::vector<std::uint32_t>, 2> module_numbers_;  // by DiffSide and module
+    MatchedModules modules_;
     std::map<FunctionKey, std::uint32_t> function_numbers_;
     std::vector<Function> functions_;  // only functions in different builds of files
     std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> lines_;

@@ -31,6 +31,16 @@ Diff compared(TestBuild& base, TestBuild& next) {
     return compare_profiles(base.file, next.file, 100);
 }
 
+// A program of functions with these names, of one instruction each.
+TestBuild program(const std::string& path, std::initializer_list<const char*> functions) {
+    TestBuild build(path, "");
+    std::uint64_t instructions = 1000;
+    for (const char* name : functions)
+        build.executed(build.function(name, {{"ret", 1}}), instructions -= 100);
+    build.exact();
+    return build;
+}
+
 LimitResult checked(const Diff& diff, std::string_view text, double min_share = 0) {
     const std::vector<Limit> limits{*parse_limit(text)};
     const auto results = check_limits(diff, limits, {.min_share = min_share});
@@ -396,6 +406,67 @@ TEST_CASE("functions of C++ are meant with and without their arguments") {
     CHECK(checked(diff, "function:ns::parse>+1%").tested == 2);
     CHECK(checked(diff, "function:ns::parse(int)>+1%").tested == 1);
     CHECK(checked(diff, "function:*parse*>+1%").tested == 2);
+}
+
+TEST_CASE("files of different names are builds of one program if they share most functions") {
+    auto base = program("/old/app-1", {"main", "parse", "check", "write", "gone"});
+    auto next = program("/new/app-2", {"main", "parse", "check", "write", "added"});
+    const Diff diff = compared(base, next);
+    REQUIRE(diff.modules.size() == 1);
+    CHECK(diff.modules[0].common_functions == 3);
+    CHECK(diff.modules[0].base_path == "/old/app-1");
+    REQUIRE(diff.notes.size() == 1);
+    CHECK(
+        diff.notes[0].starts_with("/new/app-2 in NEW is taken for a build of /old/app-1 in BASE"));
+    const DiffTable& functions = diff.table(DiffKind::functions);
+    CHECK(find(functions, "parse")->judgement == Judgement::same);
+    CHECK(find(functions, "gone")->judgement == Judgement::gone);
+}
+
+TEST_CASE("files that share little, or only what all programs have, are two programs") {
+    for (const auto& functions :
+         {std::initializer_list<const char*>{"main", "_start", "_init", "frame_dummy", "f@plt"},
+          std::initializer_list<const char*>{"parse", "check", "one", "two", "three"}}) {
+        auto base = program("/old/app-1", functions);
+        auto next = program("/new/app-2",
+                            {"main", "_start", "_init", "frame_dummy", "f@plt", "parse", "check"});
+        const Diff diff = compared(base, next);
+        CHECK(diff.modules.size() == 2);
+        CHECK(diff.notes.empty());
+    }
+}
+
+TEST_CASE("which files are compared can be said, against their names as well") {
+    auto base = program("/old/app", {"f"});
+    auto next = program("/new/other", {"f"});
+    CHECK(compared(base, next).modules.size() == 2);
+    const Diff diff = compare_profiles(base.file, next.file, 100, {{"app", "/new/other"}});
+    REQUIRE(diff.modules.size() == 1);
+    CHECK(find(diff.table(DiffKind::functions), "f")->judgement == Judgement::same);
+    CHECK(diff.notes.empty());
+
+    // Each of two tools was renamed to the other one.
+    for (TestBuild* build : {&base, &next})
+        build->file.profile.modules = {{"/bin/a", "1", 10}, {"/bin/b", "2", 10}};
+    const Diff crossed = compare_profiles(base.file, next.file, 100, {{"a", "b"}});
+    REQUIRE(crossed.modules.size() == 2);
+    CHECK(crossed.modules[0].path == "/bin/a");
+    CHECK(crossed.modules[0].base_path == "/bin/b");
+    CHECK(crossed.modules[1].base_path == "/bin/a");
+    CHECK_FALSE(crossed.modules[0].same_build);
+}
+
+TEST_CASE("pairs of files are checked") {
+    CHECK(parse_file_pair("a=b")->next == "b");
+    for (const char* text : {"", "a", "=b", "a="}) CHECK_FALSE(parse_file_pair(text));
+    const auto base = program("/old/app", {"f"}), next = program("/new/app", {"f"});
+    const auto check = [&](const FilePair& pair) {
+        return check_file_pairs({pair}, base.file.profile, next.file.profile);
+    };
+    CHECK(check({"app", "/new/app"}));
+    CHECK(check({"app", "/old/app"}).error().message ==
+          "--map: NEW has no code of a file '/old/app'");
+    CHECK(check({"b", "app"}).error().message == "--map: BASE has no code of a file 'b'");
 }
 
 }  // namespace shadowprof::profile_diff_test

@@ -49,6 +49,7 @@ class DiffJson {
         json_.array("modules", report_.diff.modules, [&](const MatchedModule& module) {
             json_.begin_object();
             json_.member("path", module.path);
+            json_.text_or_null("base_path", module.base_path);
             json_.member("in_base", !module.numbers[0].empty());
             json_.member("in_new", !module.numbers[1].empty());
             json_.member("same_build", module.in_both() && module.same_build);

@@ -46,22 +46,10 @@ class DiffText {
     // Prints a row whose content is continued below itself if it is too long.
     void wrapped(std::string_view head, std::string_view content, std::string_view colour = {}) {
         constexpr std::size_t indent = 10;
-        std::string row = pad(head, indent);
-        bool is_empty = true;
-        const std::string words = printable(content);
-        for (std::size_t at = 0; at < words.size();) {
-            const std::size_t end = std::min(words.find(' ', at), words.size());
-            const std::string word = fit(words.substr(at, end - at), width_ - indent);
-            if (!is_empty && columns(row) + 1 + columns(word) > width_) {
-                line(row, colour);
-                row = std::string(indent, ' ');
-                is_empty = true;
-            }
-            row += (is_empty ? "" : " ") + word;
-            is_empty = false;
-            at = end + 1;
+        for (const std::string& part : shadowprof::wrapped(printable(content), width_ - indent)) {
+            line(pad(head, indent) + part, colour);
+            head = {};
         }
-        line(row, colour);
     }
 
     std::string_view colour_of(Judgement judgement, double difference) const {
