@@ -2,6 +2,7 @@
 #include <tuple>
 
 #include "base/text/text_format.h"
+#include "profile/kinds/values/value_number.h"
 #include "profile/kinds/values/value_text.h"
 #include "report/compression/gzip.h"
 #include "report/export/protobuf.h"
@@ -190,13 +191,6 @@ class PprofBuilder {
     static bool is_integer(const ValueProfile& values) {
         const auto [kind, lane_bytes] = canonical(values.type, values.width_bytes);
         return kind == ValueType::Kind::integer && lane_bytes == values.width_bytes;
-    }
-
-    static std::uint64_t number_of(std::span<const std::byte> little_endian) {
-        std::uint64_t number = 0;
-        for (std::size_t i = little_endian.size(); i-- > 0;)
-            number = number << 8 | std::to_integer<std::uint64_t>(little_endian[i]);
-        return number;
     }
 
     const ExportInput& input_;

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <set>
 
 #include "base/text/text_format.h"
+#include "profile/kinds/values/value_number.h"
 #include "profile/statistics/independent_trials.h"
 #include "report/findings/arguments.h"
+#include "report/findings/call_arguments.h"
+#include "report/lists/place_filter.h"
 #include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
 
@@ -33,10 +38,15 @@ bool is_stack_based(const ZydisDecodedOperand& operand) {
 // Whether a number is larger than usual and in the range of user addresses.
 bool looks_like_pointer(const std::vector<std::byte>& value) {
     if (value.size() != 8) return false;
-    std::uint64_t number = 0;
-    for (std::size_t i = 8; i-- > 0;)
-        number = number << 8 | std::to_integer<std::uint64_t>(value[i]);
+    const std::uint64_t number = number_of(value);
     return number >= 0x10000 && number < std::uint64_t{1} << 47;
+}
+
+// Small numbers, also negative ones of 4 or 8 bytes.
+std::string number_text(std::uint64_t number) {
+    const bool is_half = number <= 0xffffffff && number >= 0x80000000;
+    return std::to_string(is_half ? static_cast<std::int32_t>(number)
+                                  : static_cast<std::int64_t>(number));
 }
 
 // An executed instruction, decoded.
@@ -55,22 +65,32 @@ class Finder {
             instructions_ += static_cast<double>(stack.instructions);
         for (const LoadLatency& load : profile.latency)
             lost_cycles_ += static_cast<double>(load.lost_cycles);
-        for (const Edge& edge : profile.edges)
-            if (edge.kind == EdgeKind::call) entries_[edge.to] += static_cast<double>(edge.count);
+        for (const Edge& edge : profile.edges) {
+            entries_[edge.to] += static_cast<double>(edge.count);
+            if (edge.kind == EdgeKind::call)
+                callers_[edge.to].push_back({edge.from, edge.count});
+            else if (edge.kind != EdgeKind::fall_through && edge.kind != EdgeKind::ret)
+                joins_.insert(edge.to);
+        }
     }
 
     std::vector<Finding> take() {
         if (instructions_ > 0) look_at_functions();
         look_at_loads();
-        std::stable_sort(
-            findings_.begin(), findings_.end(),
-            [](const Finding& a, const Finding& b) { return a.at_stake > b.at_stake; });
+        // Users can change their own code.
+        std::ranges::stable_sort(findings_, std::greater{}, [&](const Finding& each) {
+            return std::pair(!is_in_library(each.at), each.at_stake);
+        });
         return std::move(findings_);
     }
 
   private:
     std::string name(CodeLocation at) {
         return location_name(profile_.modules, annotator_.symbols(), at);
+    }
+    bool is_in_library(CodeLocation at) const {
+        return at.module < profile_.modules.size() &&
+               is_system_library(profile_.modules[at.module].path);
     }
     // A lower bound for `share` in `executions` executions.
     double certain(double share, double executions) const {
@@ -89,6 +109,7 @@ class Finder {
 
     void look_at(const AnnotatedFunction& function) {
         const auto arguments = argument_copies(function.code);
+        std::set<std::string> found;  // registers
         for (std::size_t i = 0; i < function.code.size(); ++i) {
             const AnnotatedInstruction& each = function.code[i];
             if (each.executions.value_or(0) == 0) continue;
@@ -96,12 +117,13 @@ class Finder {
             if (!decoded) continue;
             const FindingSite site{function, each, *decoded, {function.start.module, each.address}};
             if (const auto argument = arguments.find(i); argument != arguments.end())
-                look_at_argument(site, argument->second);
+                look_at_argument(site, argument->second, found);
             else
                 look_at_value(site);
             look_at_branch(site);
             look_at_hazards(site);
         }
+        look_at_calls(function, found);
     }
 
     double executed_share(const FindingSite& site) const {
@@ -112,9 +134,11 @@ class Finder {
         return hot == nullptr ? 0 : hot->share;
     }
 
-    void add(Finding finding, double least) {
-        if (finding.share >= least && finding.at_stake >= min_at_stake)
-            findings_.push_back(std::move(finding));
+    // Returns whether it is worth a line.
+    bool add(Finding finding, double least) {
+        if (finding.share < least || finding.at_stake < min_at_stake) return false;
+        findings_.push_back(std::move(finding));
+        return true;
     }
 
     // Returns nothing if no value is frequent enough.
@@ -129,10 +153,13 @@ class Finder {
                            percent(value.invariance->share), count_text(value.count));
     }
 
-    void look_at_argument(const FindingSite& site, const std::string& argument) {
+    void look_at_argument(const FindingSite& site, const std::string& argument,
+                          std::set<std::string>& found) {
         const ValueProfile* value = nullptr;
         const TopValue* top = top_of(site, value);
-        if (!top || (argument.starts_with('r') && looks_like_pointer(top->value))) return;
+        if (!top || (argument.starts_with('r') &&
+                     !is_plain_number(number_of(top->value), top->value.size())))
+            return;
         const std::string number = argument_text(argument, top->value, value->type);
         Finding finding{.kind = FindingKind::argument,
                         .at = site.at,
@@ -147,7 +174,35 @@ class Finder {
                             argument_text(argument, by.top.front().value, value->type),
                             percent(share_of(by.invariance)), count_text(by.count)));
         }
-        add(std::move(finding), min_invariance_found);
+        if (add(std::move(finding), min_invariance_found)) found.insert(argument);
+    }
+
+    // Arguments that are used where they came, and of which nothing is copied that would be
+    // recorded.
+    void look_at_calls(const AnnotatedFunction& function, const std::set<std::string>& found) {
+        const auto callers = callers_.find(function.start);
+        if (callers == callers_.end()) return;
+        const double entries = entries_[function.start];
+        for (const PassedArgument& argument :
+             passed_arguments(function, entries, callers->second, joins_, annotator_)) {
+            if (found.contains(argument.name)) continue;
+            const std::string number = number_text(argument.value);
+            Finding finding{
+                .kind = FindingKind::argument,
+                .at = function.start,
+                .what = fmt::format("{} of {} is {}", argument.name, function.name, number),
+                .evidence = {fmt::format("{} in {} of {} calls", number, percent(argument.share),
+                                         short_count(entries))},
+                .share = certain(argument.share, entries),
+                .at_stake = function.share};
+            for (const PassedValue& each : argument.sites) {
+                if (finding.evidence.size() > 3) break;
+                finding.evidence.push_back(fmt::format(
+                    "from {}: {} in {} of {}", name(each.site.at), number_text(each.value),
+                    percent(each.share), count_text(each.site.count)));
+            }
+            add(std::move(finding), min_invariance_found);
+        }
     }
 
     // Only loads count, as results computed from a constant are constant anyway.
@@ -258,7 +313,9 @@ class Finder {
 
     const Profile& profile_;
     Annotator& annotator_;
-    std::map<CodeLocation, double> entries_;  // calls, by callee
+    std::map<CodeLocation, double> entries_;  // executions of edges, by where they lead
+    std::map<CodeLocation, std::vector<CallSite>> callers_;  // by callee
+    std::set<CodeLocation> joins_;                           // where branches lead
     double instructions_ = 0, lost_cycles_ = 0;
     std::vector<Finding> findings_;
 };

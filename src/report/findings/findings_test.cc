@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "report/findings/arguments.h"
+#include "report/findings/call_arguments.h"
 #include "report/findings/finder.h"
 #include "report/findings/findings_text.h"
 
@@ -41,6 +42,28 @@ TEST_CASE("copies of argument registers are found while they hold what the calle
         {0x48, 0x89, 0xd0},              // mov rax, rdx: after the call
     });
     CHECK(argument_copies(code) == std::map<std::size_t, std::string>{{0, "rsi"}, {3, "xmm1"}});
+}
+
+TEST_CASE("arguments that a function reads are told from registers that it writes first") {
+    CHECK(read_arguments(decoded({
+              {0x85, 0xff},                    // test edi, edi
+              {0x7e, 0x10},                    // jle
+              {0x31, 0xd2},                    // xor edx, edx: no argument
+              {0xb9, 0x01, 0x00, 0x00, 0x00},  // mov ecx, 1: neither
+              {0x48, 0x8b, 0x04, 0xd6},        // mov rax, [rsi+rdx*8]
+              {0xe8, 0x00, 0x00, 0x00, 0x00},  // call
+              {0x4c, 0x89, 0xc0},              // mov rax, r8: after the call
+          })) == std::vector<std::string>{"rdi", "rsi"});
+}
+
+TEST_CASE("addresses and their halves are no plain numbers") {
+    for (const std::uint64_t number : {0ULL, 4ULL, 0xffffULL, ~0ULL, 0ULL - 100})
+        CHECK(is_plain_number(number, 8));
+    CHECK(is_plain_number(0xffffffff, 4));
+    CHECK_FALSE(is_plain_number(0xffffffff, 8));
+    for (const std::uint64_t number : {0x7ffd12345678ULL, 0x402010ULL, 0x10000ULL})
+        CHECK_FALSE(is_plain_number(number, 8));
+    CHECK_FALSE(is_plain_number(0x12345678, 4));
 }
 
 TEST_CASE("what came in a vector register is a floating-point number") {

@@ -18,7 +18,7 @@ std::string at_stake_text(const Finding& finding) {
 
 void print_findings(std::span<const Finding> findings, const Profile& profile,
                     SymbolSource& symbols, std::size_t top, TextPage& page) {
-    page.title("Findings, by what is at stake at most");
+    page.title("Findings, by what is at stake at most; those in the system's libraries last");
     if (findings.empty())
         page.line("  none: nothing is certain enough, or values, edges and stacks are missing");
     const std::size_t shown = top == 0 ? findings.size() : std::min(top, findings.size());
