@@ -81,4 +81,16 @@ std::optional<std::size_t> glob_error(std::string_view pattern) {
     return std::nullopt;
 }
 
+Result<void> check_glob(std::string_view pattern) {
+    const auto at = glob_error(pattern);
+    if (!at) return {};
+    return Error{ErrorCode::usage, 0,
+                 pattern[*at] == '['
+                     ? fmt::format("the bracket at character {} is not closed; write \\[ for a "
+                                   "bracket itself",
+                                   *at + 1)
+                     : "nothing follows the backslash at the end; write \\\\ for a backslash "
+                       "itself"};
+}
+
 }  // namespace shadowprof

@@ -61,6 +61,14 @@ TEST_CASE("what is not closed is told with its place") {
     CHECK_FALSE(glob_error("\\[x"));
 }
 
+TEST_CASE("a refused pattern is told why, and how to write what was perhaps meant") {
+    CHECK(check_glob("[a]*\\["));
+    CHECK(check_glob("ab[c").error().message ==
+          "the bracket at character 3 is not closed; write \\[ for a bracket itself");
+    CHECK(check_glob("x\\").error().message ==
+          "nothing follows the backslash at the end; write \\\\ for a backslash itself");
+}
+
 TEST_CASE("many stars do not take forever") {
     std::string pattern;
     for (int i = 0; i < 1000; ++i) pattern += "a*";

@@ -7,6 +7,7 @@
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
 #include "report/commands/annotate_command.h"
+#include "report/lists/name_filter.h"
 
 namespace shadowprof {
 namespace {
@@ -27,7 +28,7 @@ int annotate_main(std::span<const std::string> words) {
           .argument = OptionRow::Argument::required},
          {.names = "FUNCTION",
           .help = "the name of a function, or a pattern with *, ? and [] [the hottest function]",
-          .set = set_text(request.function)},
+          .set = set_checked(request.function, check_name_filter)},
          {.names = "--view",
           .value = "VIEW",
           .help = "what to show: mixed (instructions below their lines of source), disassembly or "

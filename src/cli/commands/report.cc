@@ -15,6 +15,7 @@
 #include "cli/terminal/terminal.h"
 #include "report/commands/report_command.h"
 #include "report/html/html_report.h"
+#include "report/lists/name_filter.h"
 #include "report/profile_file/profile_reader.h"
 #include "shadow/latency/calibrated_host.h"
 
@@ -86,12 +87,12 @@ int report_main(std::span<const std::string> words) {
           .value = "NAME",
           .help = "show only entries in functions of this name, which may be a pattern with *, ? "
                   "and []",
-          .set = set_text(lists.places.function)},
+          .set = set_checked(lists.places.function, check_name_filter)},
          {.names = "--module",
           .value = "FILE",
           .help = "show only entries in this file of code, by its path or name, which may be a "
                   "pattern",
-          .set = set_text(lists.places.module)},
+          .set = set_checked(lists.places.module, check_name_filter)},
          {.names = "--user",
           .help = "leave out the libraries in the system's folders, and the loader",
           .set = set_flag(lists.places.own_only)},

@@ -31,6 +31,14 @@ SetOption set_text(std::string& text) {
     };
 }
 
+SetOption set_checked(std::string& text, Result<void> (*check)(std::string_view)) {
+    return [&text, check](std::string_view value) -> Result<void> {
+        TRY(check(value));
+        text = value;
+        return {};
+    };
+}
+
 SetOption add_text(std::vector<std::string>& texts) {
     return [&texts](std::string_view value) -> Result<void> {
         texts.emplace_back(value);

@@ -59,6 +59,8 @@ SetOption set_flag(bool& flag);
 SetOption set_text(std::string& text);
 SetOption add_text(std::vector<std::string>& texts);
 // Accepts a whole number of at least 0, also with k, M or G.
+// Accepts what `check` does.
+SetOption set_checked(std::string& text, Result<void> (*check)(std::string_view));
 SetOption set_count(std::size_t& count);
 // Accepts the size of a profile in bytes, also with k, M or G.
 SetOption set_profile_size(std::uint64_t& bytes);

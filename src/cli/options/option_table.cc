@@ -7,6 +7,7 @@
 #include "cli/options/control_paths.h"
 #include "cli/options/profile_kinds.h"
 #include "cli/options/values.h"
+#include "probe/glob.h"
 #include "probe/probe.h"
 #include "report/profile_file/save_profile.h"
 #include "shadow/request/probe_request.h"
@@ -525,6 +526,7 @@ Result<void> add_counted_function(std::vector<std::string>& functions, string_vi
     functions.emplace_back(glob);
     if (ProbeSet::parse(entries_of_functions(functions))) return {};
     return must_be(
+    TRY(check_glob(glob));
         fmt::format("the name of a function, with * and ? as wildcards, at most {} times",
                     ProbeSet::max_probes));
 }

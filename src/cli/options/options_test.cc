@@ -249,6 +249,17 @@ TEST_CASE("the times of live samples imply their mode") {
 }
 
 TEST_CASE("bad times of live samples name the option, the value and what is accepted") {
+TEST_CASE("patterns of functions to count in may have quotes and backslashes") {
+    for (const char* glob : {"operator\"\" _km", "f\\[", "f\\\\"}) {
+        CAPTURE(glob);
+        std::vector<std::string> functions;
+        CHECK(add_counted_function(functions, glob));
+        CHECK(functions == std::vector<std::string>{glob});
+    }
+    CHECK(mentions(failure_of({"--mode=exact", "--count-in=f[", "prog"}),
+                   {"--count-in", "'f['", "is not closed", "\\["}));
+}
+
     for (const char* value : {"99us/1s", "101ms/1s", "2ms/3ms"}) {
         const auto option = fmt::format("--live-timing={}", value);
         CHECK(mentions(failure_of({option, "prog"}),

@@ -5,6 +5,11 @@
 
 namespace shadowprof {
 
+Result<void> check_name_filter(std::string_view pattern) {
+    if (pattern.find("operator[") != std::string_view::npos) return {};
+    return check_glob(pattern);
+}
+
 NameFilter::NameFilter(std::string pattern)
     : pattern_(std::move(pattern)), is_glob_(!glob_error(pattern_)) {}
 

@@ -8,6 +8,10 @@
 
 namespace shadowprof {
 
+// Checks a text that a user gave to choose functions. Texts with `operator[` are names, whatever
+// their brackets are. Errors: usage; see check_glob().
+Result<void> check_name_filter(std::string_view pattern);
+
 // A name, with or without the arguments of C++, or a pattern, see src/probe/glob.h. A text that is
 // not a valid pattern, such as `operator[`, is only a name.
 class NameFilter {

@@ -22,4 +22,10 @@ TEST_CASE("what is no pattern is a name") {
     CHECK_FALSE(NameFilter("a[").matches("ab"));
 }
 
+TEST_CASE("a pattern with an open bracket is refused, unless it names an operator") {
+    CHECK(check_name_filter("f*"));
+    CHECK(check_name_filter("list::operator[]"));
+    CHECK(check_name_filter("f[").error().code == ErrorCode::usage);
+}
+
 }  // namespace shadowprof::name_filter_test

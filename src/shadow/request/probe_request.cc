@@ -15,12 +15,22 @@ AllocatedSize size_of(const PlaceRange& entry) {
     return allocator_table[static_cast<std::size_t>(std::countr_zero(entry.place_bits))].size;
 }
 
+// Writes a text as probes do.
+std::string quoted(std::string_view text) {
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') result += '\\';
+        result += c;
+    }
+    return result + '"';
+}
+
 }  // namespace
 
 std::vector<std::string> entries_of_functions(const std::vector<std::string>& globs) {
     std::vector<std::string> texts;
     for (const auto& glob : globs)
-        texts.push_back("function ~ \"" + glob + "\" && entry { count() }");
+        texts.push_back("function ~ " + quoted(glob) + " && entry { count() }");
     return texts;
 }
 
