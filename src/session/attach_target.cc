@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/quiet_thread.h"
+#include "base/text/numbered.h"
 #include "ptrace/proc/inherited_limits.h"
 #include "ptrace/proc/proc.h"
 #include "session/make_sampler.h"
@@ -56,9 +57,9 @@ Result<RunOutcome> conclude(SampledTarget& sampled, SamplingControl* control) {
         const auto& zombies = *sampled.target->zombies();
         if (!zombies.empty())
             profile.notes.push_back(
-                fmt::format("the process is left with {} zombies: no thread of it could be "
+                fmt::format("the process is left with {}: no thread of it could be "
                             "stopped to reap what making the fork server left",
-                            zombies.size()));
+                            numbered(zombies.size(), "zombie")));
         if (!sampled.detaching)
             profile.notes.push_back("the process could not be detached from by itself: " +
                                     sampled.detaching.error().message);

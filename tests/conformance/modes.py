@@ -39,7 +39,7 @@ MAY_END_EARLY = (
     "it maps memory that others may write to, and whose file cannot be opened here",
     "a child of it goes on in the same memory",
 )
-COMPARED = re.compile(r"shadowprof: verify: (\d+) intervals .* (\d+) diverged")
+COMPARED = re.compile(r"shadowprof: verify: (\d+) intervals? .* (\d+) diverged")
 
 
 def command_of(mode, program, binary, profile="PROFILE"):

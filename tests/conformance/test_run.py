@@ -49,7 +49,7 @@ if "-o" in options and profile:
     with open(options[options.index("-o") + 1], "w") as file:
         file.write(json.dumps({{"sampling": {{"exact": exact}}}}))
 if options[1] == "verify":
-    print(f"shadowprof: verify: {{intervals}} intervals with 9 instructions and 1 pages compared, "
+    print(f"shadowprof: verify: {{intervals}} interval with 9 instructions and 1 page compared, "
           f"{{diverged}} diverged", file=sys.stderr)
     status = 1 if diverged else status
 sys.exit(status)

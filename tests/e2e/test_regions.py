@@ -99,7 +99,7 @@ class Regions(TestCase):
     def test_requests_that_are_not_known_get_their_default(self):
         printed, _, profile = self.regions("call")
         self.assertEqual(printed, ["7", "8"])
-        self.assertIn("1 requests to call a function outside", "\n".join(profile["notes"]))
+        self.assertIn("1 request to call a function outside", "\n".join(profile["notes"]))
 
     def test_threads(self):
         _, _, profile = self.regions("threads", "--count-at-start=no")

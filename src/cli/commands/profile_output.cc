@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include "cli/control/phase_dumps.h"
+#include <cerrno>
+
+#include "base/text/numbered.h"
 #include "cli/options/option_table.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
@@ -79,10 +82,10 @@ OpenDumpFile opener_of_dumps(const RunRequest& request, const Shielded& shielded
 }
 
 std::string amount_followed(const SamplingStats& sampling) {
-    if (!sampling.exact) return fmt::format("{} samples", sampling.samples);
+    if (!sampling.exact) return numbered(sampling.samples, "sample");
     const auto& exact = *sampling.exact;
-    return fmt::format("{} intervals, {} compared with the hardware, {} diverged", exact.intervals,
-                       exact.compared, exact.diverged);
+    return fmt::format("{}, {} compared with the hardware, {} diverged",
+                       numbered(exact.intervals, "interval"), exact.compared, exact.diverged);
 }
 
 // Says what an exact profile does not cover.
@@ -91,7 +94,8 @@ void warn_of_gaps(const SamplingStats& sampling) {
     if (!sampling.exact->stopped_early.empty())
         say("the rest of the run is not covered: {}", sampling.exact->stopped_early);
     for (const auto& [reason, times] : sampling.exact->excluded)
-        say("{} intervals were not compared: {}", times, reason);
+        say("{} {} not compared: {}", numbered(times, "interval"), word_for(times, "was", "were"),
+            reason);
 }
 
 // Whether a standard stream of the process is the same terminal as our standard error. `run` does
@@ -117,7 +121,7 @@ std::string loads_timed(const Profile& profile) {
     if (profile.latency.empty()) return "";
     std::uint64_t timed = 0;
     for (const auto& load : profile.latency) timed += load.timed;
-    return fmt::format(", {} loads timed", timed);
+    return fmt::format(", {} timed", numbered(timed, "load"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // shadowprof verify: compares the emulator with the hardware on a program.
+#include "base/text/numbered.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
 #include "cli/options/values.h"
@@ -14,15 +15,18 @@ constexpr int exit_diverged = 1;
 
 void report(const VerifyOutcome& outcome) {
     const auto& stats = outcome.stats;
-    say("verify: {} intervals with {} instructions and {} pages compared, {} diverged",
-        stats.intervals, outcome.instructions, stats.pages_compared, stats.diverged);
+    say("verify: {} with {} and {} compared, {} diverged", numbered(stats.intervals, "interval"),
+        numbered(outcome.instructions, "instruction"), numbered(stats.pages_compared, "page"),
+        stats.diverged);
     for (const auto& [what, times] : stats.boundaries) say("verify:   {} ended by {}", times, what);
     for (const auto& [reason, times] : stats.excluded)
         say("verify:   {} not compared: {}", times, reason);
     if (stats.native_instructions)
-        say("verify:   {} instructions left to the hardware", stats.native_instructions);
+        say("verify:   {} left to the hardware",
+            numbered(stats.native_instructions, "instruction"));
     if (stats.signals)
-        say("verify:   {} signals from outside held to the end of an interval", stats.signals);
+        say("verify:   {} from outside held to the end of an interval",
+            numbered(stats.signals, "signal"));
     for (const auto& divergence : outcome.divergences)
         for (const auto& line : divergence.differences)
             say("verify: interval {}: {}", divergence.interval, line);

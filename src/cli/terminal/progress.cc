@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/files/put.h"
+#include "base/text/numbered.h"
 
 namespace shadowprof {
 namespace {
@@ -14,8 +15,8 @@ constexpr const char* erase_line = "\r\033[K";  // ECMA-48, EL
 }  // namespace
 
 std::string progress_text(const RunProgress& progress) {
-    return fmt::format("{:.1f} s, {} {}, {:.1f} million instructions", progress.seconds,
-                       progress.samples, progress.unit,
+    return fmt::format("{:.1f} s, {}, {:.1f} million instructions", progress.seconds,
+                       numbered(progress.samples, progress.unit),
                        static_cast<double>(progress.instructions) / 1e6);
 }
 

@@ -36,6 +36,11 @@ TEST_CASE("elsewhere whole lines are written, seldom, without control characters
           "shadowprof: 6.0 s, 2 samples, 1.5 million instructions\n");
 }
 
+TEST_CASE("one sample is not told in the plural") {
+    CHECK(progress_text({1.0, 1, 0}) == "1.0 s, 1 sample, 0.0 million instructions");
+    CHECK(progress_text({1.0, 1, 0, "interval"}) == "1.0 s, 1 interval, 0.0 million instructions");
+}
+
 TEST_CASE("a run that ends before anything is shown leaves nothing") {
     CHECK(shown(true, {}).empty());
     CHECK(shown(false, {}).empty());

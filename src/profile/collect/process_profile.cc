@@ -1,5 +1,7 @@
 #include "profile/collect/process_profile.h"
 
+#include "base/text/numbered.h"
+
 namespace shadowprof {
 namespace {
 
@@ -97,8 +99,9 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
     profile.sampling.counters["samples_damaged"] = totals_.damaged_samples;
     profile.sampling.counters["graphs_emptied"] = totals_.graphs_emptied;
     if (totals_.damaged_samples != 0)
-        profile.notes.push_back(fmt::format("{} samples were cut short: their trace was damaged",
-                                            totals_.damaged_samples));
+        profile.notes.push_back(fmt::format("{} {} cut short: the trace was damaged",
+                                            numbered(totals_.damaged_samples, "sample"),
+                                            word_for(totals_.damaged_samples, "was", "were")));
 }
 
 SampleOrigin::Function ProcessProfile::function_at(CodeLocation at) const {

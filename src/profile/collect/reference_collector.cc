@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text/numbered.h"
 #include "profile/merge/join.h"
 
 namespace shadowprof {
@@ -124,8 +125,9 @@ void ReferenceTotals::fill(Profile& profile, const CountScale& scale) const {
     join_and_sort(profile.addresses);
     profile.sampling.counters["reference_instructions"] = instructions_;
     if (left_out_ != 0)
-        profile.notes.push_back(fmt::format("more than {} hazards: {} executions are left out",
-                                            HazardFinder::max_pairs, scale(left_out_)));
+        profile.notes.push_back(fmt::format("more than {} hazards: {} left out",
+                                            HazardFinder::max_pairs,
+                                            numbered(scale(left_out_), "execution")));
     fill_streams(profile, scale);
     cache_.fill(profile, scale);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/text/numbered.h"
+
 namespace shadowprof {
 
 FlowTotals::FlowTotals(const BlockRegistry& registry, const FlowLimits& limits, bool are_samples)
@@ -205,8 +207,8 @@ void FlowTotals::fill_counters(Profile& profile) const {
     counters["folded_stack_instructions"] = scale()(stacks_.folded_instructions());
     counters["folded_stacks"] = stacks_.folded_contexts();
     if (steps_.left_out() != 0)
-        profile.notes.push_back(fmt::format("more than {} edges: {} executions are left out",
-                                            limits_.steps, scale()(steps_.left_out())));
+        profile.notes.push_back(fmt::format("more than {} edges: {} left out", limits_.steps,
+                                            numbered(scale()(steps_.left_out()), "execution")));
 }
 
 }  // namespace shadowprof

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/numbered.h"
 #include "profile/code/location_set.h"
 #include "profile/kinds/stacks/stack_folder.h"
 #include "profile/merge/join.h"
@@ -210,11 +211,11 @@ void note_folded(Profile& profile) {
     auto& all_folded = counters["folded_stack_instructions"];
     all_folded = std::max(all_folded, folded);
     const auto stacks = counters["folded_stacks"];
-    set_note(
-        profile.notes, stacks_note, stacks,
-        fmt::format("{:.2f}% of the instructions lack their innermost callers, as {} stacks were "
-                    "folded; --max-size keeps more",
-                    percent(folded, instructions), stacks));
+    set_note(profile.notes, stacks_note, stacks,
+             fmt::format("{:.2f}% of the instructions lack their innermost callers, as {} {} "
+                         "folded; --max-size keeps more",
+                         percent(folded, instructions), numbered(stacks, "stack"),
+                         word_for(stacks, "was", "were")));
 }
 
 template <typename Kind>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/text/numbered.h"
 #include "base/text/text_format.h"
 #include "report/profile_file/json_writer.h"
 #include "report/profile_file/profile_reader.h"
@@ -46,9 +47,10 @@ std::string entry_name(const AccuracyEntry& entry, const std::vector<Module>& mo
 std::string side_text(const char* name, const AccuracySide& side) {
     const SamplingStats& s = side.profile.sampling;
     std::string text = fmt::format(
-        "{:<8} {}: mode {}, {} samples, {} instructions", name, printable(side.path),
+        "{:<8} {}: mode {}, {} {}, {} {}", name, printable(side.path),
         s.mode.empty() ? "unknown" : printable(s.mode), short_count(static_cast<double>(s.samples)),
-        short_count(static_cast<double>(s.instructions)));
+        noun_for(s.samples, "sample"), short_count(static_cast<double>(s.instructions)),
+        noun_for(s.instructions, "instruction"));
     if (side.profile.run.merged_runs != 1)
         text += fmt::format(" of {} runs", side.profile.run.merged_runs);
     return text + "\n";

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/text/numbered.h"
 #include "base/text/text_format.h"
 #include "profile/kinds/values/value_text.h"
 #include "report/symbols/location_name.h"
@@ -24,7 +25,7 @@ std::string count_text(std::uint64_t count) {
 }
 
 std::string counted(std::uint64_t count, std::string_view singular) {
-    return fmt::format("{} {}{}", count_text(count), singular, count == 1 ? "" : "s");
+    return fmt::format("{} {}", count_text(count), noun_for(count, singular));
 }
 
 std::string margin_text(const std::optional<double>& error, bool sampled) {

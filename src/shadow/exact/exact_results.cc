@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text/numbered.h"
 #include "profile/merge/join.h"
 #include "profile/merge/merge.h"
 
@@ -122,19 +123,20 @@ void ExactResults::fill_region_notes(std::vector<std::string>& notes) const {
         notes.emplace_back(
             "nothing was counted: the program did not ask to start (--count-at-start=no)");
     if (regions.stops_without_start != 0)
-        notes.push_back(fmt::format("{} requests to stop counting came while nothing was counted",
-                                    regions.stops_without_start));
+        notes.push_back(fmt::format("{} to stop counting came while nothing was counted",
+                                    numbered(regions.stops_without_start, "request")));
     if (counts_functions_ && regions.entered == 0)
         notes.emplace_back(
             "nothing was counted: no function that --count-in names was called, or its file has no "
             "symbols");
     if (regions.lost != 0)
-        notes.push_back(
-            fmt::format("the rest of {} calls of counted functions was not counted", regions.lost));
+        notes.push_back(fmt::format("the rest of {} of counted functions was not counted",
+                                    numbered(regions.lost, "call")));
     if (regions.unknown_calls != 0)
         notes.push_back(
-            fmt::format("{} requests to call a function outside of the emulation were not followed",
-                        regions.unknown_calls));
+            fmt::format("{} to call a function outside of the emulation {} not followed",
+                        numbered(regions.unknown_calls, "request"),
+                        word_for(regions.unknown_calls, "was", "were")));
 }
 
 void ExactResults::fill_notes(std::vector<std::string>& notes) const {
@@ -144,7 +146,7 @@ void ExactResults::fill_notes(std::vector<std::string>& notes) const {
     for (std::size_t i = 0; i < std::min(noted_reasons, reasons_.size()); ++i)
         notes.push_back(fmt::format("not covered to its end: {}", reasons_[i]));
     if (reasons_.size() > noted_reasons)
-        notes.push_back(fmt::format("{} more processes are not covered to their ends",
+        notes.push_back(fmt::format("processes that are not covered to their ends either: {}",
                                     reasons_.size() - noted_reasons));
     if (outlived_ != 0) notes.push_back(note_of_outliving(outlived_));
     if (stats_.diverged != 0)
@@ -153,7 +155,8 @@ void ExactResults::fill_notes(std::vector<std::string>& notes) const {
                         stats_.diverged, stats_.compared));
     notes.insert(notes.end(), divergences_.begin(), divergences_.end());
     for (const auto& [reason, times] : stats_.excluded)
-        notes.push_back(fmt::format("{} intervals are not covered: {}", times, reason));
+        notes.push_back(fmt::format("{} {} not covered: {}", numbered(times, "interval"),
+                                    word_for(times, "is", "are"), reason));
     fill_region_notes(notes);
     unprivileged_.fill(notes);
     if (counts_.is_damaged) notes.emplace_back("the trace was damaged");

@@ -280,7 +280,7 @@ void ExactRun::show_progress() {
         instructions += followed.process->instructions();
     }
     const std::chrono::duration<double> seconds = now - begin_;
-    on_progress_({seconds.count(), intervals, instructions, "intervals"});
+    on_progress_({seconds.count(), intervals, instructions, "interval"});
 }
 
 void ExactRun::fill(Profile& profile) const {

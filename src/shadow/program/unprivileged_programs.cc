@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/numbered.h"
 #include "ptrace/proc/proc.h"
 
 namespace shadowprof {
@@ -25,9 +26,9 @@ void UnprivilegedPrograms::note_exec(pid_t pid) {
 void UnprivilegedPrograms::fill(std::vector<std::string>& notes) const {
     for (const auto& [program, times] : times_)
         notes.push_back(
-            fmt::format("{} was executed {} times without its privileges, as it was traced: use "
+            fmt::format("{} was executed {} without its privileges, as it was traced: use "
                         "--follow-forks=no, or run shadowprof as root",
-                        program, times));
+                        program, numbered(times, "time")));
 }
 
 }  // namespace shadowprof

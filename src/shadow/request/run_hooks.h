@@ -17,7 +17,7 @@ struct RunProgress {
     double seconds = 0;
     std::uint64_t samples = 0;  // number of `unit`
     std::uint64_t instructions = 0;
-    std::string_view unit = "samples";
+    std::string_view unit = "sample";  // in the singular
 };
 
 // Called now and then while the target runs, in the calling thread.

@@ -1,5 +1,6 @@
 #include "shadow/request/shadow_policy.h"
 
+#include "base/text/numbered.h"
 #include "ptrace/proc/fork_room.h"
 
 namespace shadowprof {
@@ -44,9 +45,9 @@ void ShadowPolicy::fill(Profile& profile) const {
     sampling.counters["live_samples"] = live_;
     for (const auto& [reason, times] : reasons_)
         profile.notes.push_back(
-            fmt::format("{} samples were live samples, with the process stopped, because it could "
-                        "not be forked: {}",
-                        times, reason));
+            fmt::format("{} {} taken live, with the process stopped, because it could not be "
+                        "forked: {}",
+                        numbered(times, "sample"), word_for(times, "was", "were"), reason));
 }
 
 }  // namespace shadowprof

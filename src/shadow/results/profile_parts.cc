@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/text/numbered.h"
 #include "profile/merge/phase.h"
 
 namespace shadowprof {
@@ -41,8 +42,8 @@ void ProfileParts::end_part(const std::string& name) {
     if (done) done = request.receiver->write(profiling_.outcome_so_far(std::move(part)));
     request.receiver->on_done(done);
     if (notes_.size() < max_noted_parts && !(done && rest_is_a_part_))
-        notes_.push_back(done ? fmt::format("part {}{}: {} instructions, in {}", ended_,
-                                            shown(name), instructions, request.file)
+        notes_.push_back(done ? fmt::format("part {}{}: {}, in {}", ended_, shown(name),
+                                            numbered(instructions, "instruction"), request.file)
                               : fmt::format("part {}{} was not written: {}", ended_, shown(name),
                                             done.error().message));
 }
@@ -74,11 +75,11 @@ void ProfileParts::fill(Profile& profile) {
     profile.notes.insert(profile.notes.end(), notes_.begin(), notes_.end());
     if (ended_ > notes_.size() && !rest_is_a_part_)
         profile.notes.push_back(
-            file_
-                ? fmt::format("{} more parts were written", ended_ - notes_.size())
-                : fmt::format("{} parts were not written: there is no file for the profile of the "
-                              "run, beside which they could be; name one with -o",
-                              ended_));
+            file_ ? fmt::format("parts that were written as well: {}", ended_ - notes_.size())
+                  : fmt::format(
+                        "{} {} not written: there is no file for the profile of the run, beside "
+                        "which parts lie; name one with -o",
+                        numbered(ended_, "part"), word_for(ended_, "was", "were")));
 }
 
 }  // namespace shadowprof

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/text/numbered.h"
 
 namespace shadowprof {
 namespace {
@@ -144,15 +145,18 @@ void SampleResults::fill_notes(Profile& profile, std::uint64_t taken) const {
         profile.notes.emplace_back(
             "no samples could be taken: whenever one was due, the process did not run");
     for (const auto& [reason, times] : end_reasons_)
-        profile.notes.push_back(fmt::format("{} samples ended by {}", times, reason));
+        profile.notes.push_back(fmt::format("{} ended by {}", numbered(times, "sample"), reason));
     for (const MissRow& row : miss_rows)
         if (const auto missed = stats_.counters.find(row.counter); missed != stats_.counters.end())
             profile.notes.push_back(
-                fmt::format("{} samples missed the state that the program was in later: {}",
-                            missed->second, row.text));
+                fmt::format("{} missed the state that the program was in later: {}",
+                            numbered(missed->second, "sample"), row.text));
     for (const auto& [reason, times] : refusals_)
-        profile.notes.push_back(fmt::format("{} samples were not taken: {}", times, reason));
-    if (damaged_) profile.notes.push_back(fmt::format("{} samples had a damaged trace", damaged_));
+        profile.notes.push_back(fmt::format("{} {} not taken: {}", numbered(times, "sample"),
+                                            word_for(times, "was", "were"), reason));
+    if (damaged_)
+        profile.notes.push_back(
+            fmt::format("{} had a damaged trace", numbered(damaged_, "sample")));
 }
 
 }  // namespace shadowprof

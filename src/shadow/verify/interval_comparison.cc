@@ -1,4 +1,5 @@
 // What is compared at the end of an interval.
+#include "base/text/numbered.h"
 #include "ptrace/thread/process_memory.h"
 #include "shadow/exact/state_comparison.h"
 #include "shadow/verify/interval_run.h"
@@ -41,8 +42,8 @@ Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryD
     auto found = differences(memory);
     if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + found.size());
     if (memory.pages_unreadable)
-        found.push_back(fmt::format("{} pages that were written to are not there natively",
-                                    memory.pages_unreadable));
+        found.push_back(fmt::format("{} written to and not there natively",
+                                    numbered(memory.pages_unreadable, "page")));
     stats_.pages_compared += memory.pages_compared;
     return found;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/text/numbered.h"
 #include "decoder/instruction.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/remote/rseq_area.h"
@@ -315,9 +316,9 @@ Result<std::vector<std::string>> Narrowing::step_instructions() {
         move_base(std::move(native), point);
     }
     return std::vector<std::string>{
-        fmt::format("in the block of {} instructions at {}, but not when they are emulated one by "
+        fmt::format("in the block of {} at {}, but not when they are emulated one by "
                     "one",
-                    block_instructions_, place_of(block, map_))};
+                    numbered(block_instructions_, "instruction"), place_of(block, map_))};
 }
 
 std::vector<std::string> Narrowing::describe_range(std::uint64_t blocks) const {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/numbered.h"
 #include "profile/merge/join.h"
 
 namespace shadowprof {
@@ -21,10 +22,11 @@ void AllocationTotals::fill(Profile& profile, const CountScale& scale) const {
     counters["allocations"] = scale(all.count);
     counters["allocated_bytes"] = scale(all.bytes);
     if (totals_.left_out() == 0) return;
-    counters["allocations_left_out"] = scale(totals_.left_out());
-    profile.notes.push_back(
-        fmt::format("{} allocations are left out: they were made by too many callers",
-                    scale(totals_.left_out())));
+    const auto left_out = scale(totals_.left_out());
+    counters["allocations_left_out"] = left_out;
+    profile.notes.push_back(fmt::format("{} {} left out: too many callers allocate",
+                                        numbered(left_out, "allocation"),
+                                        word_for(left_out, "is", "are")));
 }
 
 }  // namespace shadowprof

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/text/numbered.h"
 #include "profile/merge/join.h"
 #include "syscalls/call_memory.h"
 #include "syscalls/syscall_lookup.h"
@@ -53,10 +54,9 @@ void SystemCallTotals::fill(Profile& profile, const CountScale& scale) const {
     const auto left_out = totals_.left_out();
     if (left_out == 0) return;
     profile.sampling.counters["system_calls_left_out"] = scale(left_out);
-    profile.notes.push_back(
-        fmt::format("{} system calls are left out: they were made in too many places or by too "
-                    "many callers",
-                    scale(left_out)));
+    profile.notes.push_back(fmt::format(
+        "{} {} left out: too many places make system calls, or for too many callers",
+        numbered(scale(left_out), "system call"), word_for(scale(left_out), "is", "are")));
 }
 
 }  // namespace shadowprof

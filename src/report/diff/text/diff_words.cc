@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/text/numbered.h"
 #include "base/text/text_format.h"
 
 namespace shadowprof {
@@ -60,10 +61,11 @@ std::string side_words(const DiffReportSide& side) {
     const std::uint64_t instructions = sampling.target_instructions.value_or(sampling.instructions);
     std::string words =
         sampling.exact
-            ? fmt::format("exact, {} instructions", instructions)
-            : fmt::format("{}, {} samples, {} instructions",
-                          sampling.mode.empty() ? "mode unknown" : sampling.mode, sampling.samples,
-                          short_count(static_cast<double>(instructions)));
+            ? fmt::format("exact, {}", numbered(instructions, "instruction"))
+            : fmt::format("{}, {}, {} {}", sampling.mode.empty() ? "mode unknown" : sampling.mode,
+                          numbered(sampling.samples, "sample"),
+                          short_count(static_cast<double>(instructions)),
+                          noun_for(instructions, "instruction"));
     if (side.profile.run.merged_runs != 1)
         words += fmt::format(" of {} runs", side.profile.run.merged_runs);
     return words;
