@@ -39,7 +39,7 @@ class BadOptions(Refused):
         (["--load=0"], ["--load", "'0'", "0.0625"]),
         (["--sample-size=1.5"], ["--sample-size", "'1.5'", "k, M or G"]),
         (["--sample-size", "10"], ["--sample-size", "'10'", "1000"]),
-        (["--duration=5"], ["--duration", "'5'", "us, ms, s or m"]),
+        (["--duration=5h"], ["--duration", "'5h'", "us, ms, s or m"]),
         (["--delay=soon"], ["--delay", "'soon'"]),
         (["--max-samples=-3"], ["--max-samples", "'-3'"]),
         (["--threads=some"], ["--threads", "'some'", "all, main"]),

@@ -424,12 +424,14 @@ Rows amount_options(RunRequest& request) {
          }},
         {.names = "--delay",
          .value = "TIME",
-         .help = "take no sample before this time, given with us, ms, s or m [0s]",
+         .help = "take no sample before this time: seconds, or a number with us, ms, s or m [0s]",
          .set = set_parsed(options.delay, parse_duration),
          .kept = [&]() -> Kept { return microseconds(options.delay); }},
         {.names = "--duration",
          .value = "TIME",
-         .help = "take no sample later than this time after the delay [the whole run]",
+         .help =
+             "take no sample later than this time after the delay, such as 5 (seconds) or 500ms "
+             "[the whole run]",
          .set = set_parsed(options.duration, parse_duration),
          .kept = [&]() -> Kept {
              return options.duration ? Kept(microseconds(*options.duration)) : std::nullopt;
@@ -475,8 +477,9 @@ Rows output_options(RunRequest& request) {
          .kept = [&]() -> Kept { return std::to_string(request.options.max_profile_bytes); }},
         {.names = "--dump-every",
          .value = "TIME",
-         .help = "also write a profile of each interval of this length, such as "
-                 "shadowprof.0001.json [none]",
+         .help =
+             "also write a profile of each interval of this length, such as 10 (seconds) or 500ms, "
+             "to files such as shadowprof.0001.json [none]",
          .set = [&](auto value) { return set_dump_every(request, value); },
          .kept = [&]() -> Kept {
              return request.dump_every ? Kept(microseconds(*request.dump_every)) : std::nullopt;
@@ -523,10 +526,10 @@ std::vector<OptionRow> run_options(RunRequest& request) {
 }
 
 Result<void> add_counted_function(std::vector<std::string>& functions, string_view glob) {
+    TRY(check_glob(glob));
     functions.emplace_back(glob);
     if (ProbeSet::parse(entries_of_functions(functions))) return {};
     return must_be(
-    TRY(check_glob(glob));
         fmt::format("the name of a function, with * and ? as wildcards, at most {} times",
                     ProbeSet::max_probes));
 }

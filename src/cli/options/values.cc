@@ -16,7 +16,7 @@ struct UnitRow {
     std::string_view suffix;
     double factor;
 };
-constexpr UnitRow duration_units[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
+constexpr UnitRow duration_units[] = {{"", 1e9}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}};
 constexpr UnitRow count_units[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}};
 constexpr double max_duration_ns = 1000.0 * 86400 * 1e9;
 constexpr double max_count = 1e15;
@@ -53,7 +53,7 @@ std::optional<double> scaled(std::string_view text, std::span<const UnitRow> uni
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text) {
     const std::optional<double> ns = scaled(text, duration_units);
     if (!ns || *ns > max_duration_ns)
-        return not_accepted("a number with us, ms, s or m: 500ms, 1.5s, 2m");
+        return not_accepted("a number of seconds, or a number with us, ms, s or m: 5, 500ms, 2m");
     return std::chrono::nanoseconds(std::llround(*ns));
 }
 

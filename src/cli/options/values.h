@@ -14,7 +14,8 @@
 
 namespace shadowprof {
 
-// Parses a decimal number with a unit, us, ms, s or m: "250us", "1.5s", "2m". At most 1000 days.
+// Parses a decimal number of seconds, or one with a unit, us, ms, s or m: "5", "250us", "2m". At
+// most 1000 days.
 Result<std::chrono::nanoseconds> parse_duration(std::string_view text);
 
 // Two durations: "2ms/1s".

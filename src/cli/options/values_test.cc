@@ -20,9 +20,15 @@ TEST_CASE("durations are read in every unit, with fractions") {
     CHECK(*parse_duration("0s") == 0s);
 }
 
+TEST_CASE("a duration without a unit is in seconds") {
+    CHECK(*parse_duration("5") == 5s);
+    CHECK(*parse_duration("0.25") == 250ms);
+    CHECK(*parse_duration("0") == 0s);
+}
+
 TEST_CASE("what is no duration is refused") {
-    for (const char* text : {"", "5", "s", "-1s", "+1s", "1 s", "1S", "1h", "1e3s", "infs", "nans",
-                             "1.2.3s", ".s", "1sx", "99999999999999999999s"}) {
+    for (const char* text : {"", ".", "-5", "s", "-1s", "+1s", "1 s", "1S", "1h", "1e3s", "infs",
+                             "nans", "1.2.3s", ".s", "1sx", "99999999999999999999s"}) {
         CAPTURE(text);
         CHECK_FALSE(parse_duration(text));
     }
