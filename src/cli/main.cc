@@ -10,6 +10,7 @@
 #include "base/files/truncated_files.h"
 #include "base/text/suggest.h"
 #include "cli/commands/commands.h"
+#include "cli/options/option_row.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "shadow/emulation/emulation_worker.h"
@@ -50,9 +51,20 @@ std::string overview() {
         text += fmt::format("  {:<10} {}\n", command.name, command.summary);
     return text +
            "  help       show this text, or the options of a command\n\n"
-           "  --version  show the version\n\n"
+           "  -V, --version  show the version\n\n"
            "'shadowprof COMMAND --help' shows the options of a command. 'man shadowprof' has "
            "more.\n";
+}
+
+int unknown_option(std::string_view name) {
+    constexpr std::string_view options[] = {"--help", "--version"};
+    const std::string_view near = nearest(name, options);
+    if (near.empty())
+        say("unknown option '{}'; options stand behind their command, as in 'shadowprof run -q'",
+            name);
+    else
+        say("unknown option '{}'; did you mean '{}'?", name, near);
+    return exit_own_failure;
 }
 
 int unknown_command(std::string_view name) {
@@ -69,21 +81,20 @@ int unknown_command(std::string_view name) {
 
 int run_command(std::string_view name, std::span<const std::string> words) {
     const Command* command = find_command(name);
-    if (command == nullptr) return unknown_command(name);
+    if (command == nullptr)
+        return looks_like_option(name) ? unknown_option(name) : unknown_command(name);
     return command->run(words);
 }
 
 int dispatch(std::span<const std::string> words) {
-    if (words.empty()) {
-        put(stderr, overview());
-        return exit_own_failure;
-    }
+    if (words.empty()) return put(stdout, overview()), 0;
     const std::string& first = words.front();
     const bool help = first == "help" || first == "--help" || first == "-h";
     if (first == "help" && words.size() > 1)
         return run_command(words[1], std::vector<std::string>{"--help"});
     if (help) return put(stdout, overview()), 0;
-    if (first == "--version") return put(stdout, "shadowprof {}\n", SHADOWPROF_VERSION), 0;
+    if (first == "--version" || first == "-V")
+        return put(stdout, "shadowprof {}\n", SHADOWPROF_VERSION), 0;
     return run_command(first, words.subspan(1));
 }
 

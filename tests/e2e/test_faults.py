@@ -319,14 +319,15 @@ class Commands(TestCase):
                 self.assertIn(b"Usage: shadowprof", done.stdout)
 
     def test_version(self):
-        done = self.shadowprof("--version")
-        self.assertEqual(done.code, 0)
-        self.assertRegex(done.stdout.decode(), r"^shadowprof \d+\.\d+\.\d+\n$")
+        for option in ("--version", "-V"):
+            done = self.shadowprof(option)
+            self.assertEqual((done.code, done.stderr), (0, ""))
+            self.assertRegex(done.stdout.decode(), r"^shadowprof \d+\.\d+\.\d+\n$")
 
-    def test_nothing_to_do(self):
+    def test_no_word_is_a_request_for_help(self):
         done = self.shadowprof()
-        self.assertEqual((done.code, done.stdout), (OWN_FAILURE, b""))
-        self.assertIn("Usage", done.stderr)
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, self.shadowprof("--help").stdout)
 
     def test_unknown_command(self):
         for typed, meant in (("rum", "run"), ("reprot", "report"), ("frobnicate", "help")):
@@ -353,3 +354,22 @@ del Refused  # unittest would run it as well
 
 if __name__ == "__main__":
     main()
+    def test_unknown_option_in_the_place_of_a_command(self):
+        for typed, meant in (("--versoin", "--version"), ("-q", "run -q")):
+            with self.subTest(typed=typed):
+                done = self.shadowprof(typed)
+                self.assertEqual((done.code, done.stdout), (OWN_FAILURE, b""))
+                self.assertIn(f"unknown option '{typed}'", done.stderr)
+                self.assertIn(meant, done.stderr)
+
+    def test_a_pattern_that_is_none_is_refused_with_the_remedy(self):
+        for words, option in ((["report", "--filter=f[", "x"], "--filter 'f['"),
+                              (["annotate", "x", "f["], "FUNCTION 'f['"),
+                              (["run", "--count-in=f[", "x"], "--count-in 'f['"),
+                              (["callgrind", "--toggle-collect=f[", "x"],
+                               "--toggle-collect 'f['")):
+            with self.subTest(words=words):
+                done = self.shadowprof(*words)
+                self.assertEqual((done.code, done.stdout), (OWN_FAILURE, b""))
+                self.assertIn(f"{option}: the bracket at character 2 is not closed; write \\[",
+                              done.stderr)
