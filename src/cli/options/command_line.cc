@@ -1,5 +1,7 @@
 #include "cli/options/command_line.h"
 
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 
 #include "base/files/put.h"
@@ -8,6 +10,25 @@
 #include "cli/terminal/messages.h"
 
 namespace shadowprof {
+namespace {
+
+// Whether `name`, such as "-o" or "--output", is a name of the option.
+bool is_name_of(const OptionRow& row, std::string_view name) {
+    return !row.is_argument() &&
+           (name == row.long_name() || name == row.old_name ||
+            (name.size() == 2 && row.names.starts_with(name) && row.names[name.size()] == ','));
+}
+
+Error missing_value(const OptionRow& row) {
+    const std::string words = row.words.empty()
+                                  ? ""
+                                  : fmt::format(", {} {}", row.takes_list ? "some of" : "one of",
+                                                fmt::join(row.words, ", "));
+    return {ErrorCode::usage, 0,
+            fmt::format("{} needs a value: {}{}", row.long_name(), row.value, words)};
+}
+
+}  // namespace
 
 CommandLine::CommandLine(const CommandUsage& usage, std::vector<OptionRow> rows)
     : usage_(usage), rows_(std::move(rows)), app_(std::make_unique<CLI::App>()) {
@@ -59,15 +80,60 @@ bool CommandLine::has(std::string_view option) const {
     return app_->count(std::string(option)) != 0;
 }
 
+const OptionRow* CommandLine::find_row(std::string_view name) const {
+    const auto found =
+        std::ranges::find_if(rows_, [&](const OptionRow& row) { return is_name_of(row, name); });
+    return found == rows_.end() ? nullptr : &*found;
+}
+
+// CLI11 would take the word behind "--output=" for the value.
+std::vector<std::string> CommandLine::with_empty_values(std::span<const std::string> words,
+                                                        Options where) {
+    std::vector<std::string> result;
+    for (auto word = words.begin(); word != words.end(); ++word) {
+        if (*word == "--" || (where == Options::before_command && !looks_like_option(*word))) {
+            result.insert(result.end(), word, words.end());
+            break;
+        }
+        const std::string name = word->substr(0, word->find('='));
+        const bool has_empty_value = name.starts_with("--") && word->size() == name.size() + 1;
+        const OptionRow* row = find_row(name);
+        const bool takes_next = row != nullptr && row->takes_next_word();
+        if (takes_next && has_empty_value) {
+            result.insert(result.end(), {name, ""});
+        } else if (row != nullptr && has_empty_value) {
+            take(*row, "", name);
+        } else {
+            result.push_back(*word);
+            // A value is no option, whatever it looks like.
+            const bool has_next = std::next(word) != words.end();
+            if (takes_next && *word == name && has_next) result.push_back(*++word);
+        }
+    }
+    return result;
+}
+
+// Says which value is missing where the last word is an option, or several letters of which the
+// last one is.
+Error CommandLine::refusal(const std::string& reason, const std::string& last_word) const {
+    const OptionRow* row = find_row(last_word);
+    if (row == nullptr && looks_like_option(last_word) && last_word[1] != '-')
+        row = find_row(fmt::format("-{}", last_word.back()));
+    if (row != nullptr && row->takes_next_word()) return missing_value(*row);
+    return {ErrorCode::usage, 0, printable(reason)};
+}
+
 // A request for help hides all errors, as users make it because of one.
 Result<void> CommandLine::read(std::span<const std::string> words, Options where) {
     where == Options::anywhere ? app_->allow_extras() : app_->prefix_command();
     std::optional<Error> wrong;
+    auto all = with_empty_values(words, where);
+    const std::string last = all.empty() ? "" : all.back();
+    std::ranges::reverse(all);  // CLI11 takes them from the end
     try {
-        // CLI11 takes them from the end.
-        app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));
+        app_->parse(std::move(all));
     } catch (const std::exception& error) {
-        wrong = Error{ErrorCode::usage, 0, printable(error.what())};
+        wrong = refusal(error.what(), last);
     }
     if (asked_text()) return {};
     if (failure_) return *std::move(failure_);

@@ -55,6 +55,13 @@ class CommandLine {
   private:
     void add(const OptionRow& row, const std::string& names, const std::string& typed);
     void take(const OptionRow& row, std::string_view value, std::string_view typed);
+    // `name` is "-o" or "--output". Returns null if no option has it.
+    const OptionRow* find_row(std::string_view name) const;
+    // Returns the words with "--output=" as two words, the second empty. Takes flags with an empty
+    // value.
+    std::vector<std::string> with_empty_values(std::span<const std::string> words, Options where);
+    // Returns the error for words that CLI11 refused.
+    Error refusal(const std::string& reason, const std::string& last_word) const;
     Result<void> read(std::span<const std::string> words, Options where);
     void add_request(const std::string& names, bool& request);
     Result<void> take_arguments(const std::vector<std::string>& rest);

@@ -139,6 +139,35 @@ TEST_CASE("a bad value is named with its option, what it must be, and the word t
     CHECK(failure_of({"--colour=\x1b[31m"}).find('\x1b') == std::string::npos);
 }
 
+TEST_CASE("a value that is missing is named, with the words that it may be") {
+    CHECK(failure_of({"--coats"}) == "--coats needs a value: N");
+    CHECK(failure_of({"-c"}) == "--coats needs a value: N");
+    CHECK(failure_of({"north", "--colour"}) == "--colour needs a value: COLOUR, one of red, green");
+}
+
+TEST_CASE("an empty value is a value, and does not take the next word") {
+    CHECK(failure_of({"--coats=", "3"}).starts_with("--coats '': must be "));
+    CHECK(failure_of({"-c", "", "3"}).starts_with("--coats '': must be "));
+    CHECK(failure_of({"--colour=", "green"}).starts_with("--colour '': must be one of"));
+    CHECK(failure_of({"--dry="}) == "--dry '': must be true or false");
+    Request request;
+    CHECK(*read(request, {"--", "--coats="}) == std::vector<std::string>{"--", "--coats="});
+    CHECK(*read(request, {"--coats", "2", "--coatings="}) ==
+          std::vector<std::string>{"--coatings="});
+    CHECK(request.coats == 2);
+}
+
+TEST_CASE("an empty text is accepted in both ways to write it") {
+    for (const auto& words :
+         std::vector<std::vector<std::string>>{{"--name=", "x"}, {"--name", "", "x"}}) {
+        std::string name = "none";
+        CommandLine line(usage, {{.names = "--name", .value = "NAME", .set = set_text(name)}});
+        CHECK(*line.parse_options(words, CommandLine::Options::before_command) ==
+              std::vector<std::string>{"x"});
+        CHECK(name.empty());
+    }
+}
+
 TEST_CASE("an option that does not exist is named with the one that is near") {
     Request request;
     const CommandLine line(usage, rows(request));

@@ -48,6 +48,8 @@ struct OptionRow {
     bool is_argument() const { return names.front() != '-'; }
     bool is_flag() const { return !is_argument() && value.empty(); }
     bool may_go_without_value() const { return value.starts_with('['); }
+    // Whether the value may be the word behind the option's name.
+    bool takes_next_word() const { return !is_argument() && !is_flag() && !may_go_without_value(); }
     // "--output": the name that messages use.
     std::string_view long_name() const {
         return std::string_view(names).substr(names.rfind(',') + 1);
@@ -57,10 +59,10 @@ struct OptionRow {
 // Setters for common types. The variable that a setter fills must outlive the row.
 SetOption set_flag(bool& flag);
 SetOption set_text(std::string& text);
-SetOption add_text(std::vector<std::string>& texts);
-// Accepts a whole number of at least 0, also with k, M or G.
 // Accepts what `check` does.
 SetOption set_checked(std::string& text, Result<void> (*check)(std::string_view));
+SetOption add_text(std::vector<std::string>& texts);
+// Accepts a whole number of at least 0, also with k, M or G.
 SetOption set_count(std::size_t& count);
 // Accepts the size of a profile in bytes, also with k, M or G.
 SetOption set_profile_size(std::uint64_t& bytes);
