@@ -205,6 +205,18 @@ class Merge(Files):
         self.assertEqual(data["run"]["command"], json.loads(run.read_text())["run"]["command"])
         self.assertIn("2 runs", done.stderr)
 
+    def test_a_sum_of_exact_and_sampled_runs_says_that_these_do_not_weigh_the_same(self):
+        out = self.folder / "mixed.json"
+        done = self.shadowprof("merge", "-o", out, self.exact(), self.sampled(1))
+        self.assertEqual(done.code, 0, done.stderr)
+        self.assertIn("shadowprof: merge: exact and sampled profiles were added up", done.stderr)
+        notes = json.loads(out.read_text())["notes"]
+        self.assertTrue(any("exact ones outweigh" in note for note in notes), notes)
+        done = self.shadowprof("merge", "-q", "-o", out, self.exact(), self.sampled(1))
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        done = self.shadowprof("merge", "-o", out, self.sampled(1), self.sampled(1))
+        self.assertNotIn("outweigh", done.stderr)
+
     def test_programs_may_differ(self):
         other = self.folder / "other.json"
         self.shadowprof("run", "-q", "-o", other, "--mode=exact", KINDS, "--", victim("edges"),

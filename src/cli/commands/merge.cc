@@ -1,4 +1,5 @@
 // shadowprof merge: adds profiles together.
+#include "base/text/numbered.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
 #include "cli/terminal/exit_status.h"
@@ -38,10 +39,13 @@ int merge_main(std::span<const std::string> words) {
         say("merge: {}", merged.error().message);
         return exit_own_failure;
     }
-    if (!quiet)
-        say("{} runs, {} samples, {:.1f} million instructions; profile in {}", merged->runs,
-            merged->samples, static_cast<double>(merged->instructions) / 1e6,
-            merged->output == "-" ? "standard output" : merged->output);
+    if (quiet) return 0;
+    if (merged->has_unequal_runs)
+        say("merge: exact and sampled profiles were added up: the exact ones outweigh the others, "
+            "as they have every instruction and samples only a share; merge each kind by itself");
+    say("{}, {}, {:.1f} million instructions; profile in {}", numbered(merged->runs, "run"),
+        numbered(merged->samples, "sample"), static_cast<double>(merged->instructions) / 1e6,
+        merged->output == "-" ? "standard output" : merged->output);
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/text/numbered.h"
 #include "profile/kinds/registry.h"
 #include "profile/kinds/values/invariance.h"
 #include "profile/merge/join.h"
@@ -220,12 +221,15 @@ void add_host(Profile& sum, const Profile& more) {
 
 // An exact run counts every instruction and a sampled one a share, so the exact run outweighs the
 // other. A note says so and stays in later sums.
+constexpr std::string_view unequal_runs_note =
+    "exact and sampled runs were added up: the exact ones outweigh the others, as they have every "
+    "instruction and samples only a share";
+
 void note_unequal_runs(Profile& sum, const Profile& more) {
     const auto is_exact = [](const Profile& p) { return p.sampling.mode == "exact"; };
     const bool both_known = !sum.sampling.mode.empty() && !more.sampling.mode.empty();
     if (both_known && is_exact(sum) != is_exact(more))
-        add_note_once(sum,
-                      "exact and sampled runs were added up: the exact ones outweigh the others");
+        add_note_once(sum, std::string(unequal_runs_note));
 }
 
 // Keeps a value that is equal in both, else resets it as unknown.
@@ -257,7 +261,8 @@ void add_run(RunInfo& sum, const RunInfo& more) {
 
 void note_left_out(std::vector<std::string>& notes, std::size_t items) {
     if (items != 0)
-        notes.push_back(fmt::format("{} items named no module and were left out", items));
+        notes.push_back(fmt::format("{} named no module and {} left out", numbered(items, "item"),
+                                    word_for(items, "was", "were")));
 }
 
 void add_notes(std::vector<std::string>& sum, const std::vector<std::string>& more) {
@@ -281,6 +286,10 @@ void drop_clock(Profile& profile) {
 }
 
 }  // namespace
+
+bool has_unequal_runs(const Profile& profile) {
+    return has_note(profile, unequal_runs_note);
+}
 
 void add_exact(ExactStats& sum, const ExactStats& more) {
     sum.intervals += more.intervals;

@@ -33,6 +33,9 @@ namespace shadowprof {
 // to be added.
 void merge_into(Profile& sum, const Profile& more);
 
+// Whether a profile is a sum of exact and sampled runs, which its notes say.
+bool has_unequal_runs(const Profile& profile);
+
 // The same for what is said of exact runs.
 void add_exact(ExactStats& sum, const ExactStats& more);
 

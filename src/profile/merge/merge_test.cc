@@ -218,8 +218,10 @@ TEST_CASE("a sum of exact and sampled runs says that the exact ones outweigh the
     CHECK(sum.notes.empty());
     for (const Profile& each : {exact, exact}) merge_into(exact_ones, each);
     CHECK(exact_ones.notes.empty());
+    CHECK_FALSE(has_unequal_runs(sum));
     merge_into(sum, exact);
     CHECK(sum.notes.size() == 1);
+    CHECK(has_unequal_runs(sum));
     merge_into(sum, exact);
     merge_into(sampled, sum);
     CHECK(sampled.notes == sum.notes);

@@ -47,7 +47,7 @@ Result<MergeOutcome> merge_profiles(const std::vector<std::string>& inputs,
     sum.symbols.number_as(profile.modules);
     TRY_ASSIGN(std::string name, save_profile(profile, sum.symbols, out, max_bytes));
     return MergeOutcome{std::move(name), profile.run.merged_runs, profile.sampling.samples,
-                        profile.sampling.instructions};
+                        profile.sampling.instructions, has_unequal_runs(profile)};
 }
 
 }  // namespace shadowprof

@@ -11,6 +11,7 @@ namespace shadowprof {
 struct MergeOutcome {
     std::string output;  // name of the file written
     std::uint64_t runs = 0, samples = 0, instructions = 0;
+    bool has_unequal_runs = false;  // see has_unequal_runs()
 };
 
 // Adds up the profiles at `inputs` ("-" for standard input, at most once) by merge_into(), with
