@@ -3,8 +3,10 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
+import subprocess
 
 from harness import SHADOWPROF, TestCase, main, taken, victim
 
@@ -186,10 +188,42 @@ class Places(TestCase):
         self.assertEqual((done.code, done.stderr), (3, ""))
         self.assertTrue(pathlib.Path("/dev/null").is_char_device())
 
-    def test_full_device_is_a_failure(self):
-        done = self.shadowprof("run", "-q", "-o", "/dev/full", *self.TARGET)
+    def assert_kept_elsewhere(self, done, wanted, folder):
         self.assertEqual(done.code, OWN_FAILURE)
-        self.assertIn("/dev/full", done.stderr)
+        self.assertIn(f"cannot write '{wanted}': No space left on device", done.stderr)
+        kept = re.search(r"; the profile is in '(.*)' instead$", done.stderr.strip())
+        self.assertIsNotNone(kept, done.stderr)
+        path = pathlib.Path(kept.group(1))
+        self.assertEqual(list(folder.iterdir()), [path])
+        self.assertEqual(path.stat().st_mode & 0o7777, 0o600)
+        self.assertEqual(self.shadowprof("report", path).code, 0)
+
+    def test_a_profile_for_which_there_is_no_room_is_kept_elsewhere(self):
+        folder = self.folder / "50% full"
+        folder.mkdir()
+        done = self.shadowprof("run", "-q", "-o", "/dev/full", *self.TARGET,
+                               env={"TMPDIR": str(folder)})
+        self.assert_kept_elsewhere(done, "/dev/full", folder)
+
+    def test_a_full_disk(self):
+        full, folder = self.folder / "full", self.folder / "room"
+        full.mkdir()
+        folder.mkdir()
+        mounted = self.run_command(["mount", "-t", "tmpfs", "-o", "size=16k", "none", full])
+        if mounted.code != 0:
+            self.skipTest(f"no file system can be mounted: {mounted.stderr}")
+        self.addCleanup(subprocess.run, ["umount", full], check=True)
+        done = self.shadowprof("run", "-q", "--mode=exact", "-o", full / "x.json", *self.TARGET,
+                               env={"TMPDIR": str(folder)})
+        self.assert_kept_elsewhere(done, full / "x.json", folder)
+        self.assertEqual(list(full.iterdir()), [])
+
+    def test_a_limit_for_the_size_of_files_is_a_failure(self):
+        done = self.run_command(["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", SHADOWPROF, "run",
+                                 "-q", "--mode=exact", *self.TARGET])
+        self.assertEqual(done.code, OWN_FAILURE)
+        self.assertIn("File too large", done.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_messages_go_to_standard_error(self):
         done = self.shadowprof("run", *self.TARGET)
@@ -337,23 +371,6 @@ class Commands(TestCase):
                 self.assertIn(f"'{typed}'", done.stderr)
                 self.assertIn(meant, done.stderr)
 
-
-    def test_syscalls(self):
-        done = self.shadowprof("syscalls", "--json")
-        self.assertEqual((done.code, done.stderr), (0, ""))
-        json.loads(done.stdout)
-        self.assertIn(b"clock_gettime", self.shadowprof("syscalls").stdout)
-
-    def test_output_that_cannot_be_written_is_a_failure(self):
-        with open("/dev/full", "wb") as full:
-            done = self.run_command([SHADOWPROF, "--help"], stdout=full)
-        self.assertEqual(done.code, OWN_FAILURE)
-
-
-del Refused  # unittest would run it as well
-
-if __name__ == "__main__":
-    main()
     def test_unknown_option_in_the_place_of_a_command(self):
         for typed, meant in (("--versoin", "--version"), ("-q", "run -q")):
             with self.subTest(typed=typed):
@@ -373,3 +390,20 @@ if __name__ == "__main__":
                 self.assertEqual((done.code, done.stdout), (OWN_FAILURE, b""))
                 self.assertIn(f"{option}: the bracket at character 2 is not closed; write \\[",
                               done.stderr)
+
+    def test_syscalls(self):
+        done = self.shadowprof("syscalls", "--json")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        json.loads(done.stdout)
+        self.assertIn(b"clock_gettime", self.shadowprof("syscalls").stdout)
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        with open("/dev/full", "wb") as full:
+            done = self.run_command([SHADOWPROF, "--help"], stdout=full)
+        self.assertEqual(done.code, OWN_FAILURE)
+
+
+del Refused  # unittest would run it as well
+
+if __name__ == "__main__":
+    main()

@@ -133,6 +133,7 @@ std::string expand_output_name(std::string_view pattern, pid_t pid) {
 SafeOutput::SafeOutput(SafeOutput&& other) noexcept
     : pattern_(std::move(other.pattern_)),
       named_by_(other.named_by_),
+      readers_(other.readers_),
       directory_(std::move(other.directory_)),
       base_(std::move(other.base_)),
       temporary_(std::exchange(other.temporary_, {})),
@@ -150,8 +151,8 @@ Error SafeOutput::error(int error_number, std::string_view what) const {
     return e;
 }
 
-Result<SafeOutput> SafeOutput::open(std::string pattern, NamedBy named_by) {
-    SafeOutput output(std::move(pattern), named_by);
+Result<SafeOutput> SafeOutput::open(std::string pattern, NamedBy named_by, Readers readers) {
+    SafeOutput output(std::move(pattern), named_by, readers);
     if (output.pattern_ == "-") {
         TRY(output.open_standard_output());
         return output;
@@ -207,10 +208,11 @@ Result<void> SafeOutput::open_directory(const std::string& path) {
 
 Result<void> SafeOutput::create_temporary() {
     constexpr int max_tries = 100;
+    const mode_t mode = readers_ == Readers::owner ? 0600 : 0666;
     for (int i = 0; i < max_tries; ++i) {
         std::string name = fmt::format(".shadowprof-{}-{}.tmp", ::getpid(), i);
         file_.reset(::openat(directory_.get(), name.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
         if (file_) return temporary_ = std::move(name), Result<void>{};
         if (errno != EEXIST) break;
     }

@@ -25,6 +25,12 @@ enum class NamedBy : std::uint8_t {
 // Whether an older file of the same name is kept.
 enum class OlderFile : std::uint8_t { is_kept, is_replaced };
 
+// Who may read a new file.
+enum class Readers : std::uint8_t {
+    by_mask,  // whom the user's mask allows
+    owner,
+};
+
 // An output that is opened before there is anything to write, so that a name that cannot be written
 // is known before the target starts. Bytes go to a temporary file beside the named one, which
 // commit() renames. The destructor removes the temporary file of an output that was not committed.
@@ -37,7 +43,8 @@ class SafeOutput final : public ByteSink {
   public:
     // `pattern` may hold %p and %% in its last component, see expand_output_name(). Error messages
     // name the file and a remedy.
-    static Result<SafeOutput> open(std::string pattern, NamedBy named_by = NamedBy::option);
+    static Result<SafeOutput> open(std::string pattern, NamedBy named_by = NamedBy::option,
+                                   Readers readers = Readers::by_mask);
 
     SafeOutput(SafeOutput&& other) noexcept;
     SafeOutput& operator=(SafeOutput&&) = delete;
@@ -59,8 +66,8 @@ class SafeOutput final : public ByteSink {
     Result<std::string> commit(pid_t pid, OlderFile older = OlderFile::is_kept);
 
   private:
-    SafeOutput(std::string pattern, NamedBy named_by)
-        : pattern_(std::move(pattern)), named_by_(named_by) {}
+    SafeOutput(std::string pattern, NamedBy named_by, Readers readers)
+        : pattern_(std::move(pattern)), named_by_(named_by), readers_(readers) {}
     Result<void> open_standard_output();
     Result<void> open_in_place(const std::string& path);
     // Checks by creating a file that the directory can be written to.
@@ -73,6 +80,7 @@ class SafeOutput final : public ByteSink {
 
     std::string pattern_;
     NamedBy named_by_;
+    Readers readers_;
     UniqueFd directory_;     // where the file goes; none if written in place
     std::string base_;       // pattern of the last component
     std::string temporary_;  // name in directory_; empty if there is none

@@ -142,6 +142,17 @@ TEST_CASE("permissions are those that the user's mask leaves") {
     CHECK(mode_of(dir.path("profile.json")) == 0640);
 }
 
+TEST_CASE("what is for the owner alone is so from its first byte on") {
+    TemporaryDirectory dir;
+    auto output = SafeOutput::open(dir.path("profile.json"), NamedBy::command, Readers::owner);
+    REQUIRE(output);
+    REQUIRE(output->write(std::string(3'000'000, 'x')));
+    for (const auto& each : std::filesystem::directory_iterator(dir.path("")))
+        CHECK(mode_of(each.path()) == 0600);
+    REQUIRE(output->commit(some_pid));
+    CHECK(mode_of(dir.path("profile.json")) == 0600);
+}
+
 TEST_CASE("names that cannot be written are refused at once, with a reason and a remedy") {
     TemporaryDirectory dir;
     auto refused = [&](const std::string& name, std::string_view reason, std::string_view remedy) {

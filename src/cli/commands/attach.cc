@@ -80,7 +80,7 @@ int attach_main(std::span<const std::string> words) {
     if (request->text) return put(stdout, *request->text), 0;
     if (const auto allowed = check_attachable(*request->options.attach_to); !allowed)
         return attach_failed(allowed.error());
-    survive_closed_pipes();
+    survive_failed_writes();
     const auto end = run_in_own_group([&](const Shielded& shielded) {
         const auto done = attach(*request, shielded);
         return done ? 0 : attach_failed(done.error());

@@ -1,5 +1,6 @@
 #include "cli/commands/profile_output.h"
 
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include "cli/options/option_table.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
+#include "report/profile_file/rescued_profile.h"
 #include "report/profile_file/save_profile.h"
 #include "report/symbols/symbolizer.h"
 #include "report/text/summary.h"
@@ -116,6 +118,23 @@ bool wants_progress(const RunRequest& request) {
     return !request.quiet && isatty(STDERR_FILENO) && process && !shares_terminal(*process);
 }
 
+// Saves the profile as asked for. A profile for which there is no room is kept elsewhere, and the
+// error names its file. A reader of a pipe that has gone wants no more of it.
+Result<std::string> save(Profile& profile, SymbolSource& symbols, SafeOutput& output,
+                         const RunOptions& options) {
+    auto saved = save_profile(profile, symbols, output, options.max_profile_bytes);
+    if (saved || saved.error().sys_errno == EPIPE) return saved;
+    if (output.is_file()) output.restart();  // makes room
+    const auto folders = temporary_folders();
+    const auto kept =
+        rescue_profile(profile, symbols, output.name(), options.max_profile_bytes, folders);
+    Error error = std::move(saved).error();
+    error.message += kept ? fmt::format("; the profile is in '{}' instead", *kept)
+                          : fmt::format("; the profile is lost, as {} cannot take it either: {}",
+                                        fmt::join(folders, ", "), kept.error().message);
+    return error;
+}
+
 // Returns the text about timed loads; empty if latency was not asked for.
 std::string loads_timed(const Profile& profile) {
     if (profile.latency.empty()) return "";
@@ -172,8 +191,7 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::s
     Symbolizer symbols(
         profile.modules,
         {.root = "", .perf_map = perf_map, .files = outcome.files, .tables = &tables});
-    TRY_ASSIGN(const std::string name,
-               save_profile(profile, symbols, output, request.options.max_profile_bytes));
+    TRY_ASSIGN(const std::string name, save(profile, symbols, output, request.options));
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows the rest.
     if (isatty(STDERR_FILENO)) print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);

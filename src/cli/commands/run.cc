@@ -66,7 +66,7 @@ int run_main(std::span<const std::string> words) {
     if (request->text) return put(stdout, *request->text), 0;
     if (auto found = check_command(request->options.command.front()); !found)
         return failed("run", found.error(), exit_status_of(found.error()));
-    survive_closed_pipes();
+    survive_failed_writes();
     const auto end =
         run_in_our_group([&](const Shielded& shielded) { return run(*request, shielded); });
     if (!end) return failed("run", end.error());

@@ -75,7 +75,7 @@ int verify_main(std::span<const std::string> words) {
           }}});
     if (const auto done = line.parse(words, exit_own_failure, CommandLine::Options::before_command))
         return *done;
-    survive_closed_pipes();
+    survive_failed_writes();
     const auto outcome = verify_target(options);
     if (!outcome) {
         say("verify: {}", outcome.error().message);

@@ -21,10 +21,10 @@ inline void handle_unless_ignored(int signal, void (*handler)(int)) {
     ::sigaction(signal, &action, nullptr);
 }
 
-// For commands that trace: they survive a closed standard error. This needs a handler, since the
-// target would inherit SIG_IGN.
-inline void survive_closed_pipes() {
-    handle_unless_ignored(SIGPIPE, [](int) {});
+// For commands that trace: they survive a closed standard error, and a file that may not grow as
+// large as it would. This needs handlers, since the target would inherit SIG_IGN.
+inline void survive_failed_writes() {
+    for (const int signal : {SIGPIPE, SIGXFSZ}) handle_unless_ignored(signal, [](int) {});
 }
 
 }  // namespace shadowprof
