@@ -13,7 +13,8 @@ import sys
 import time
 
 import processes
-from harness import SHADOWPROF, WORK_FACTORS, TestCase, dense, main, tagged_processes, taken, victim
+from harness import (DENSE, SHADOWPROF, WORK_FACTORS, TestCase, dense, main, tagged_processes, taken,
+                     victim)
 
 OWN_FAILURE = 125
 
@@ -406,6 +407,68 @@ class Blocked(Attach):
         self.assertEqual(processes.facts(target.pid), before)
         os.kill(target.pid, signal.SIGCONT)
         self.end_busy(target, tag)
+
+
+# Starts a command in a group of its own, as shells do, and prints its process id. The kernel ignores
+# SIGTSTP for a group without a parent in its session.
+IN_A_GROUP = """
+import os, sys
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.execv(sys.argv[1], sys.argv[1:])
+print(pid, flush=True)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+class Pause(Attach):
+    """A user stops shadowprof by Ctrl-Z."""
+
+    def attach_in_a_group(self, pid):
+        """Returns the starter, its tag, and the process id of shadowprof."""
+        for name in ("ctl", "ack"):
+            os.mkfifo(self.folder / name)
+        starter, tag = self.start(
+            [sys.executable, "-c", IN_A_GROUP, SHADOWPROF, "attach", "-q", DENSE, "-o",
+             self.profile_path, "--control=fifo:ctl,ack", str(pid)], stdout=subprocess.PIPE)
+        self.addCleanup(self._kill_all, starter.pid, tag)
+        return starter, tag, int(starter.stdout.readline())
+
+    def wait_until_computes(self, pid, seconds):
+        before = processes.cpu_seconds(pid)
+        processes.wait_for(lambda: processes.cpu_seconds(pid) > before + seconds, "it to compute")
+
+    def wait_until_obeyed(self, commands, answers):
+        """Returns when all is obeyed that shadowprof was asked for before."""
+        commands.write("ping\n")
+        commands.flush()
+        self.assertEqual(answers.readline(), "ack\n")
+
+    def test_the_target_goes_on_and_no_sample_is_taken(self):
+        target, tag = self.launch_busy()
+        before = processes.settled_facts(target.pid)
+        starter, attach_tag, shadowprof = self.attach_in_a_group(target.pid)
+        with open(self.folder / "ack", encoding="utf-8") as answers, \
+                open(self.folder / "ctl", "w", encoding="utf-8") as commands:
+            for _ in range(2):
+                self.wait_until_obeyed(commands, answers)
+                os.killpg(shadowprof, signal.SIGTSTP)
+                processes.wait_for(lambda: processes.state(shadowprof) == "T", "it to stop")
+                self.wait_until_obeyed(commands, answers)
+                self.wait_until_computes(target.pid, 0.3)
+                os.killpg(shadowprof, signal.SIGCONT)
+                processes.wait_for(lambda: processes.state(shadowprof) == "S", "it to go on")
+                self.wait_until_obeyed(commands, answers)
+                self.wait_until_computes(target.pid, 0.1)
+            os.kill(shadowprof, signal.SIGINT)
+            self.assertEqual(self.finish(starter, attach_tag).code, 0)
+        self.assertEqual(processes.facts(target.pid), before)
+        self.end_busy(target, tag)
+        changes = self.read_profile()["sampling"]["changes"]
+        self.assertEqual([change["what"] for change in changes], ["SIGTSTP", "SIGCONT"] * 2)
+        for stopped, went_on in zip(changes[::2], changes[1::2]):
+            self.assertEqual(stopped["samples"], went_on["samples"])
 
 
 class Refused(Attach):

@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/control/phase_dumps.h"
 #include <cerrno>
 
 #include "base/text/numbered.h"
+#include "cli/control/phase_dumps.h"
 #include "cli/options/option_table.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
@@ -163,7 +163,8 @@ Result<ControlChannel> open_control(const RunRequest& request, const Shielded& s
                         "one; name a file with -o",
                         request.output)};
     return ControlChannel::open(
-        request, shielded.toggles(), [](const std::string& complaint) { say("{}", complaint); },
+        request, shielded.signal_counts(),
+        [](const std::string& complaint) { say("{}", complaint); },
         opener_of_dumps(request, shielded, std::move(perf_map_of), tables));
 }
 

@@ -59,22 +59,23 @@ std::string shown(std::string_view line) {
 
 }  // namespace
 
-ControlChannel::ControlChannel(const RunRequest& request, int toggles, Complain complain,
+ControlChannel::ControlChannel(const RunRequest& request, SignalCounts counts, Complain complain,
                                OpenDumpFile open_dump)
     : run_{request.options.profiles, request.options.bursts, request.dump_every.has_value()},
-      toggles_(toggles),
+      counts_(counts),
       open_dump_(std::move(open_dump)),
       shared_(std::make_shared<Shared>()),
       readable_(::epoll_create1(EPOLL_CLOEXEC)) {
     shared_->complain = std::move(complain);
     shared_->dumped.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    watch(readable_, toggles_);
+    watch(readable_, counts_.toggles);
+    watch(readable_, counts_.pauses);
     watch(readable_, shared_->dumped.get());
 }
 
-Result<ControlChannel> ControlChannel::open(const RunRequest& request, int toggles,
+Result<ControlChannel> ControlChannel::open(const RunRequest& request, SignalCounts counts,
                                             Complain complain, OpenDumpFile open_dump) {
-    ControlChannel channel(request, toggles, complain, open_dump);
+    ControlChannel channel(request, counts, complain, open_dump);
     if (!channel.readable_ || !channel.shared_->dumped)
         return errno_error("epoll_create1, eventfd");
     if (request.dump_every) {
@@ -96,7 +97,8 @@ Result<ControlChannel> ControlChannel::open(const RunRequest& request, int toggl
 
 std::vector<SamplingCommand> ControlChannel::take() {
     std::vector<SamplingCommand> commands;
-    if (is_readable(toggles_)) take_toggles(commands);
+    if (is_readable(counts_.toggles)) take_toggles(commands);
+    if (is_readable(counts_.pauses)) take_pauses(commands);
     if (auto due = phases_ ? phases_->take() : std::nullopt)
         commands.push_back({.kind = SamplingCommand::Kind::dump,
                             .bursts = {},
@@ -142,8 +144,19 @@ bool ControlChannel::is_dumping() {
 
 void ControlChannel::take_toggles(std::vector<SamplingCommand>& commands) {
     eventfd_t times = 0;
-    if (::eventfd_read(toggles_, &times) != 0 || times % 2 == 0) return;
+    if (::eventfd_read(counts_.toggles, &times) != 0 || times % 2 == 0) return;
     commands.push_back({SamplingCommand::Kind::toggle, {}, "SIGUSR2"});
+}
+
+// A pause that has ended already is none.
+void ControlChannel::take_pauses(std::vector<SamplingCommand>& commands) {
+    eventfd_t times = 0;
+    if (::eventfd_read(counts_.pauses, &times) != 0 || times % 2 == 0) return;
+    is_paused_ = !is_paused_;
+    if (is_paused_)
+        commands.push_back({SamplingCommand::Kind::pause, {}, "SIGTSTP"});
+    else
+        commands.push_back({SamplingCommand::Kind::resume, {}, "SIGCONT"});
 }
 
 std::string_view ControlChannel::read_bytes() {

@@ -1,6 +1,6 @@
 // How a user changes sampling during a run: by lines in a FIFO or a file, as with `perf record
-// --control`, and by SIGUSR2. The channel also requests the profiles that are written during the
-// run.
+// --control`, by SIGUSR2, and by stopping shadowprof for a while. The channel also requests the
+// profiles that are written during the run.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@
 #include "cli/control/dump_file.h"
 #include "cli/control/phase_dumps.h"
 #include "cli/options/options.h"
+#include "cli/terminal/signal_counts.h"
 
 namespace shadowprof {
 
@@ -26,10 +27,10 @@ class ControlChannel final : public SamplingControl {
     // written. Any thread may call it.
     using Complain = std::function<void(const std::string&)>;
 
-    // Opens the files that request.control names, if any. `toggles` is an eventfd that counts
-    // SIGUSR2, or -1; it must outlive the channel. Other threads call `open_dump`.
-    static Result<ControlChannel> open(const RunRequest& request, int toggles, Complain complain,
-                                       OpenDumpFile open_dump = {});
+    // Opens the files that request.control names, if any. The descriptors of `counts` must outlive
+    // the channel. Other threads call `open_dump`.
+    static Result<ControlChannel> open(const RunRequest& request, SignalCounts counts,
+                                       Complain complain, OpenDumpFile open_dump = {});
 
     int fd() const override { return readable_.get(); }
     // Lines that follow a request for a profile are taken once that profile is written and the
@@ -50,19 +51,21 @@ class ControlChannel final : public SamplingControl {
         void answer(std::string_view text) const;
     };
 
-    explicit ControlChannel(const RunRequest& request, int toggles, Complain complain,
+    explicit ControlChannel(const RunRequest& request, SignalCounts counts, Complain complain,
                             OpenDumpFile open_dump);
     void take_lines(std::vector<SamplingCommand>& commands);
     void begin_dump(DumpRequest& dump);
     bool is_dumping();
     void take_toggles(std::vector<SamplingCommand>& commands);
+    void take_pauses(std::vector<SamplingCommand>& commands);
     std::string_view read_bytes();
     std::string_view read_file();
     void take_line(std::optional<std::string_view> line, std::vector<SamplingCommand>& commands);
     void refuse(std::string_view line, const Error& error);
 
     ControlledRun run_;  // state in which the commands that were taken are obeyed
-    const int toggles_;
+    const SignalCounts counts_;
+    bool is_paused_ = false;
     const OpenDumpFile open_dump_;
     std::shared_ptr<Shared> shared_;
     std::optional<PhaseDumps> phases_;

@@ -47,8 +47,8 @@ struct Opened {
     std::vector<std::string> complaints;
     ControlChannel channel;
 
-    explicit Opened(const RunRequest& request, int toggles = -1)
-        : channel(ControlChannel::open(request, toggles, [this](const std::string& text) {
+    explicit Opened(const RunRequest& request, SignalCounts counts = {})
+        : channel(ControlChannel::open(request, counts, [this](const std::string& text) {
                       complaints.push_back(text);
                   }).value()) {}
     Opened(const Opened&) = delete;
@@ -247,7 +247,7 @@ TEST_CASE("a file's lines are taken as they are appended, and anew when it was e
 
 TEST_CASE("signals switch over, two of them do not") {
     const UniqueFd toggles(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    Opened opened(request_of(""), toggles.get());
+    Opened opened(request_of(""), {.toggles = toggles.get()});
     CHECK(opened.channel.take().empty());
     ::eventfd_write(toggles.get(), 1);
     CHECK(is_readable(opened.channel.fd()));
@@ -260,10 +260,25 @@ TEST_CASE("signals switch over, two of them do not") {
     CHECK(opened.channel.take().empty());
 }
 
+TEST_CASE("a pause begins and ends, and one that has ended is none") {
+    const UniqueFd pauses(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    Opened opened(request_of(""), {.pauses = pauses.get()});
+    for (const Kind kind : {Kind::pause, Kind::resume, Kind::pause}) {
+        ::eventfd_write(pauses.get(), 1);
+        CHECK(is_readable(opened.channel.fd()));
+        const auto commands = opened.channel.take();
+        REQUIRE(commands.size() == 1);
+        CHECK(commands[0].kind == kind);
+        CHECK_FALSE(is_readable(opened.channel.fd()));
+    }
+    ::eventfd_write(pauses.get(), 2);
+    CHECK(opened.channel.take().empty());
+}
+
 TEST_CASE("what cannot be a channel is named") {
     const Folder folder;
     const auto failure = [&](const std::string& control) {
-        const auto opened = ControlChannel::open(request_of(control), -1, {});
+        const auto opened = ControlChannel::open(request_of(control), {}, {});
         return opened ? std::string() : opened.error().message;
     };
     CHECK(failure(folder.path("ctl")).find("ctl") != std::string::npos);

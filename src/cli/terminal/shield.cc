@@ -12,6 +12,7 @@
 #include "base/files/fd.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/passed_signals.h"
+#include "cli/terminal/pause_signal.h"
 #include "cli/terminal/toggle_signal.h"
 
 namespace shadowprof {
@@ -78,19 +79,22 @@ bool read_program_id(const UniqueFd& lifeline, const SeenSignals& signals) {
 }
 
 Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& toggle,
-                         const UniqueFd& lifeline) {
+                         std::optional<PauseSignal>& pause, const UniqueFd& lifeline) {
     // With SIGCHLD ignored, the exit status would be lost. The child has inherited the old setting.
     ::signal(SIGCHLD, SIG_DFL);
     const char go = 1;
     if (::write(lifeline.get(), &go, 1) != 1) return errno_error("start the tracing process");
     while (true) {
-        pollfd waiting[] = {
-            {lifeline.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}, {toggle.fd(), POLLIN, 0}};
+        pollfd waiting[] = {{lifeline.get(), POLLIN, 0},
+                            {signals.fd(), POLLIN, 0},
+                            {toggle.fd(), POLLIN, 0},
+                            {pause ? pause->fd() : -1, POLLIN, 0}};
         ::poll(waiting, std::size(waiting), -1);
         if (waiting[0].revents && !read_program_id(lifeline, signals)) break;
         if (waiting[1].revents)
             if (const int signal = signals.hand_on(child)) die_by_signal(signal);
         if (waiting[2].revents) toggle.hand_on();
+        if (waiting[3].revents) pause->stop();
     }
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
@@ -105,29 +109,35 @@ Result<WorkEnd> run(Group group, const SeenSignals& signals,
                     const std::function<int(const Shielded&)>& work) {
     TRY_ASSIGN(auto ends, make_lifeline());
     TRY_ASSIGN(auto toggle, ToggleSignal::take());
+    std::optional<PauseSignal> pause;
+    if (group == Group::own) {
+        TRY_ASSIGN(auto taken, PauseSignal::take());
+        pause.emplace(std::move(taken));
+    }
     std::fflush(nullptr);
     const pid_t child = ::fork();
     if (child < 0) return errno_error("start the tracing process: fork");
     if (child != 0) {
         ends[1].reset();
-        return wait_for(child, signals, toggle, ends[0]);
+        return wait_for(child, signals, toggle, pause, ends[0]);
     }
     ends[0].reset();
     ::prctl(PR_SET_NAME, shielded_name);
     toggle.leave_to_other();
+    if (pause) pause->leave_to_other();
     if (group == Group::own) leave_process_group();
     signals.leave_to_child();
     char go = 0;
     while (::read(ends[1].get(), &go, 1) < 0 && errno == EINTR) {
     }
-    return WorkEnd{work(Shielded(std::move(ends[1]), signals.handed_on(), toggle.handed_on())),
-                   std::nullopt};
+    const SignalCounts counts{toggle.handed_on(), pause ? pause->handed_on() : -1};
+    return WorkEnd{work(Shielded(std::move(ends[1]), signals.handed_on(), counts)), std::nullopt};
 }
 
 }  // namespace
 
-Shielded::Shielded(UniqueFd other, const EndSignals* signals, int toggles)
-    : other_(std::move(other)), end_request_(::epoll_create1(EPOLL_CLOEXEC)), toggles_(toggles) {
+Shielded::Shielded(UniqueFd other, const EndSignals* signals, SignalCounts counts)
+    : other_(std::move(other)), end_request_(::epoll_create1(EPOLL_CLOEXEC)), counts_(counts) {
     for (const int fd : {other_.get(), signals ? signals->fd() : -1}) {
         epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
         if (fd >= 0) ::epoll_ctl(end_request_.get(), EPOLL_CTL_ADD, fd, &event);

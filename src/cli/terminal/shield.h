@@ -8,6 +8,7 @@
 #include "base/files/fd.h"
 #include "base/result.h"
 #include "cli/terminal/end_signals.h"
+#include "cli/terminal/signal_counts.h"
 
 namespace shadowprof {
 
@@ -15,14 +16,13 @@ namespace shadowprof {
 class Shielded {
   public:
     // `signals` may be null.
-    Shielded(UniqueFd other, const EndSignals* signals, int toggles);
+    Shielded(UniqueFd other, const EndSignals* signals, SignalCounts counts);
 
     // Readable when the work must end: the user wants it to, or shadowprof was killed.
     int end_request() const { return end_request_.get(); }
     // Whether the other process is dead, so that nobody waits for the outcome.
     bool is_orphaned() const;
-    // An eventfd that counts the signals that switch sampling off or on; -1 if there is none.
-    int toggles() const { return toggles_; }
+    SignalCounts signal_counts() const { return counts_; }
     // Tells the other process that the target was started. From now on that process passes on to
     // the target the signals that reached only itself. Call it once, and only under
     // run_in_our_group().
@@ -31,7 +31,7 @@ class Shielded {
   private:
     UniqueFd other_;
     UniqueFd end_request_;
-    int toggles_;
+    SignalCounts counts_;
 };
 
 // How the shielded process ended.
@@ -43,7 +43,8 @@ struct WorkEnd {
 // Both functions do the work in a child process, which a SIGKILL to this process does not reach,
 // and wait for it. `work` returns an exit status. No other threads may run.
 
-// The child is in a process group of its own. Signals that end a command are handed on to it.
+// The child is in a process group of its own. Signals that end a command are handed on to it. When
+// a user stops the command, the child goes on (PauseSignal).
 Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work);
 
 // The child stays in our process group, as the target must. A signal that ends a command goes to

@@ -15,6 +15,8 @@ struct SamplingCommand {
         enable,    // samples are taken (again)
         disable,   // no sample begins until enable or toggle
         toggle,    // disable if enabled, else enable
+        pause,     // no sample begins until resume, whether enabled or not
+        resume,    // ends a pause
         stop,      // no sample begins any more
         bursts,    // later samples have the bursts `bursts`
         profiles,  // later samples count for `profiles`, which the run must have begun with

@@ -117,7 +117,7 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
         if (give_up_ && (!runners_->is_busy() || nothing_to_sample_ || now >= *give_up_)) return {};
         if (observe(now)) continue;
         if (plan_or_take(now)) continue;
-        if (on_progress && now >= next_progress) {
+        if (on_progress && !settings_.is_paused() && now >= next_progress) {
             next_progress = now + progress_period;
             on_progress({duration<double>(now - begin_).count(), results_.samples(),
                          results_.instructions()});

@@ -28,6 +28,10 @@ bool SamplingSettings::change(const SamplingCommand& command) {
         case SamplingCommand::Kind::toggle:
             on_ = !on_;
             return true;
+        case SamplingCommand::Kind::pause:
+            return !std::exchange(paused_, true);
+        case SamplingCommand::Kind::resume:
+            return std::exchange(paused_, false);
         case SamplingCommand::Kind::stop:
             return !std::exchange(stopped_, true);
         case SamplingCommand::Kind::bursts:

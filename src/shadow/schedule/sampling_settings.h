@@ -19,7 +19,8 @@ class SamplingSettings {
     bool apply(const SamplingCommand& command, double seconds, std::uint64_t samples);
 
     // Whether samples may begin now, or ever again.
-    bool is_on() const { return on_ && !stopped_; }
+    bool is_on() const { return on_ && !paused_ && !stopped_; }
+    bool is_paused() const { return paused_; }
     bool is_stopped() const { return stopped_; }
     // The bursts of samples that begin now; nothing if the run began without bursts.
     std::optional<BurstOptions> bursts() const;
@@ -36,6 +37,7 @@ class SamplingSettings {
     ProfileKinds profiles_;
     std::optional<double> budget_percent_, load_;  // as set by commands
     bool on_ = true;
+    bool paused_ = false;
     bool stopped_ = false;
     std::vector<SamplingChange> changes_;
     std::uint64_t left_out_ = 0;

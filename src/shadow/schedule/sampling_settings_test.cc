@@ -37,6 +37,22 @@ TEST_CASE("sampling is switched off and on, and stopped for good") {
     CHECK_FALSE(settings.is_on());
 }
 
+TEST_CASE("a pause ends in the state from before, whatever was switched meanwhile") {
+    SamplingSettings settings(std::nullopt);
+    CHECK(settings.apply(command(Kind::pause), 1, 1));
+    CHECK(settings.is_paused());
+    CHECK_FALSE(settings.is_on());
+    settings.apply(command(Kind::enable), 2, 1);
+    CHECK_FALSE(settings.is_on());
+    CHECK(settings.apply(command(Kind::resume), 3, 1));
+    CHECK(settings.is_on());
+    CHECK_FALSE(settings.apply(command(Kind::resume), 4, 1));
+    settings.apply(command(Kind::disable), 5, 1);
+    settings.apply(command(Kind::pause), 6, 1);
+    settings.apply(command(Kind::resume), 7, 1);
+    CHECK_FALSE(settings.is_on());
+}
+
 TEST_CASE("what changed is noted, what did not is not") {
     SamplingSettings settings(bursts_every(100));
     settings.apply(command(Kind::enable, "enable"), 1, 5);
