@@ -4,22 +4,64 @@ _shadowprof_commands() {
     shadowprof --help 2>/dev/null | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'
 }
 
-# Prints a line for each option of a command: its name, a tab, and the words that its value may be,
-# if they can be listed; behind another tab "list" if it may be several of them.
+# Prints a line for each option of a command, with tabs between its name, the words that its value
+# may be, if they can be listed, "list" if it may be several of them or "value" if it is one word in
+# other ways, and the option's short name.
 _shadowprof_table() {
     shadowprof "$1" --completion-words 2>/dev/null
 }
 
-_shadowprof_values() {
-    local option words _
-    while IFS=$'\t' read -r option words _; do
-        [[ $option == "$2" ]] && printf '%s\n' "$words"
-    done < <(_shadowprof_table "$1")
+# Prints a column of the row that the command's table has for an option.
+_shadowprof_column() {
+    _shadowprof_table "$1" | OPTION=$2 COLUMN=$3 awk -F '\t' \
+        '$1 == ENVIRON["OPTION"] || $4 == ENVIRON["OPTION"] { print $ENVIRON["COLUMN"]; exit }'
+}
+
+# Prints the index of the word that is the program to run, up to the current word.
+_shadowprof_program() {
+    local i
+    for (( i = 2; i < COMP_CWORD; ++i )); do
+        case ${COMP_WORDS[i]} in
+            --)
+                echo $(( i + 1 ))
+                return ;;
+            -*)
+                # Bash splits "--mode=exact" into three words.
+                if [[ ${COMP_WORDS[i+1]-} == = ]]; then
+                    (( i += 2 ))
+                elif [[ $(_shadowprof_column "$1" "${COMP_WORDS[i]}" 3) ]]; then
+                    (( ++i ))
+                fi ;;
+            *)
+                echo "$i"
+                return ;;
+        esac
+    done
+    [[ $i == "$COMP_CWORD" && ${COMP_WORDS[i]} != -* ]] && echo "$i"
+}
+
+# Completes a program's own words as bash-completion does, where it is loaded.
+_shadowprof_words_of_program() {
+    if declare -F _comp_command_offset >/dev/null; then
+        _comp_command_offset "$1"
+    elif declare -F _command_offset >/dev/null; then
+        _command_offset "$1"
+    else
+        compopt -o default 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
+    fi
+}
+
+# Completes the value of an option: one of the words, or several with commas between them.
+_shadowprof_value() {
+    local words=$1 kind=$2 word=$3 begin=""
+    [[ $kind == list && $word == *,* ]] && begin=${word%,*},
+    mapfile -t COMPREPLY < <(compgen -P "$begin" -W "$words" -- "${word#"$begin"}")
 }
 
 _shadowprof() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
-    local command=${COMP_WORDS[1]} words="" i
+    local command=${COMP_WORDS[1]} option words program=""
     COMPREPLY=()
     if (( COMP_CWORD == 1 )); then
         mapfile -t COMPREPLY < <(compgen -W "$(_shadowprof_commands) --version --help" -- "$word")
@@ -29,32 +71,24 @@ _shadowprof() {
         mapfile -t COMPREPLY < <(compgen -W "$(_shadowprof_commands)" -- "$word")
         return
     fi
-    # Behind the program to run, complete its own words.
-    if [[ $command == @(run|callgrind|verify) ]]; then
-        for (( i = 2; i < COMP_CWORD; ++i )); do
-            [[ ${COMP_WORDS[i]} == -- ]] || continue
-            mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word")
-            (( COMP_CWORD == i + 1 )) || mapfile -t COMPREPLY < <(compgen -f -- "$word")
-            return
-        done
+    [[ $command == @(run|callgrind|verify) ]] && program=$(_shadowprof_program "$command")
+    if [[ $program ]] && (( program < COMP_CWORD )); then
+        _shadowprof_words_of_program "$program"
+        return
     fi
-    # Bash splits "--mode=ex" into three words.
-    if [[ $word == = ]]; then
-        word="" words=$(_shadowprof_values "$command" "$before")
-    elif [[ $before == = ]]; then
-        words=$(_shadowprof_values "$command" "${COMP_WORDS[COMP_CWORD-2]}")
-    else
-        words=$(_shadowprof_values "$command" "$before")
-    fi
-    if [[ -n $words ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-    elif [[ $word == -* ]]; then
+    option=$before
+    [[ $before == = ]] && option=${COMP_WORDS[COMP_CWORD-2]}
+    [[ $word == = ]] && word=""
+    words=$(_shadowprof_column "$command" "$option" 2)
+    if [[ $words ]]; then
+        _shadowprof_value "$words" "$(_shadowprof_column "$command" "$option" 3)" "$word"
+    elif [[ $word == -* && ! $program ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_shadowprof_table "$command" | cut -f 1)" -- "$word")
     elif [[ $command == attach && $before != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(command ls /proc | grep -E '^[0-9]+$')" -- "$word")
     else
         compopt -o default 2>/dev/null
-        [[ $command == @(run|callgrind|verify) ]] && mapfile -t COMPREPLY < <(compgen -c -- "$word")
+        [[ $program ]] && mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word")
     fi
 }
 

@@ -11,9 +11,10 @@ SHADOWPROF = pathlib.Path(os.environ.get("SHADOWPROF", SOURCE / "build/src/cli/s
 COMPLETION = SOURCE / "completions/shadowprof.bash"
 
 
-def completed(*words):
-    """Returns the completions of the last word, which may be empty."""
-    script = f"source '{COMPLETION}'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); " \
+def completed(*words, before=""):
+    """Returns the completions of the last word, which may be empty. `before` is what the shell has
+    executed."""
+    script = f"{before} source '{COMPLETION}'; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); " \
         "_shadowprof; printf '%s\\n' \"${COMPREPLY[@]}\""
     environment = dict(os.environ, PATH=f"{SHADOWPROF.parent}:{os.environ['PATH']}")
     done = subprocess.run(["bash", "-c", script, "bash", *words], env=environment, check=True,
@@ -48,6 +49,15 @@ class Bash(unittest.TestCase):
         self.assertIn("pprof", completed("shadowprof", "export", "--format", ""))
         self.assertEqual(completed("shadowprof", "diff", "--format", "m"), ["markdown"])
         self.assertIn("probes", completed("shadowprof", "export", "--table", "=", ""))
+        self.assertEqual(completed("shadowprof", "annotate", "--view", "=", "m"), ["mixed"])
+        self.assertEqual(completed("shadowprof", "report", "--by", "str"), ["stream"])
+        self.assertEqual(completed("shadowprof", "report", "--sort", "inv"),
+                         ["invariant", "invariance"])
+
+    def test_several_words(self):
+        self.assertEqual(completed("shadowprof", "report", "--by", "=", "function,pa"),
+                         ["function,path"])
+        self.assertEqual(completed("shadowprof", "annotate", "--view", "mixed,s"), [])
 
     def test_what_modes_and_profiles_are_completed_is_accepted(self):
         for option in ("--profiles", "--mode", "--threads", "--follow-forks"):
@@ -66,7 +76,20 @@ class Bash(unittest.TestCase):
         self.assertIn(str(os.getpid()), completed("shadowprof", "attach", str(os.getpid())))
 
     def test_options_of_the_program_are_its_own(self):
-        self.assertNotIn("--mode", completed("shadowprof", "run", "--", "ls", "--"))
+        offset = "_command_offset() { COMPREPLY=(from $1); };"
+        for options in ([], ["--"], ["-q", "--mode", "=", "exact"], ["-o", "x"], ["--mode", "live"],
+                        ["--record-input", "--"]):
+            words = ["shadowprof", "run", *options, "ls", "--"]
+            with self.subTest(words=words):
+                self.assertEqual(completed(*words), [])
+                self.assertEqual(completed(*words, before=offset), ["from", str(len(words) - 2)])
+
+    def test_programs(self):
+        for options in ([], ["--"], ["-q"], ["-o", "x"]):
+            with self.subTest(options=options):
+                self.assertIn("bash", completed("shadowprof", "run", *options, "bas"))
+        self.assertNotIn("bash", completed("shadowprof", "run", "--mode", "bas"))
+        self.assertNotIn("bash", completed("shadowprof", "report", "bas"))
 
 
 if __name__ == "__main__":

@@ -82,6 +82,7 @@ int report_main(std::span<const std::string> words) {
          {.names = "--sort",
           .value = "KEY",
           .help = "what lists are sorted by, such as count or name; the manual lists all keys",
+          .words = sort_keys(),
           .set = set_text(lists.sort)},
          {.names = "--filter",
           .value = "NAME",

@@ -10,14 +10,23 @@ namespace {
 constexpr std::size_t line_columns = 80;
 constexpr std::size_t help_column = 30;  // where the help of an option begins
 
+// Returns "-o", or nothing.
+std::string_view short_name(const OptionRow& row) {
+    const std::size_t comma = row.names.find(',');
+    return std::string_view(row.names).substr(0, comma == std::string::npos ? 0 : comma);
+}
+
 // Returns "  -o, --output FILE".
 std::string left_side(const OptionRow& row) {
     if (row.is_argument()) return "  " + row.names;
-    const std::size_t comma = row.names.find(',');
-    const std::string short_name =
-        comma == std::string::npos ? "    " : row.names.substr(0, comma) + ", ";
-    const bool has_blank = !row.is_flag() && !row.may_go_without_value();
-    return fmt::format("  {}{}{}{}", short_name, row.long_name(), has_blank ? " " : "", row.value);
+    const std::string_view letter = short_name(row);
+    return fmt::format("  {}{}{}{}", letter.empty() ? "    " : fmt::format("{}, ", letter),
+                       row.long_name(), row.takes_next_word() ? " " : "", row.value);
+}
+
+std::string_view kind_of_value(const OptionRow& row) {
+    if (row.takes_list) return "list";
+    return row.takes_next_word() ? "value" : "";
 }
 
 // Appends one paragraph in lines that begin at column `indent`. The caller has indented the first
@@ -79,8 +88,8 @@ std::string completion_words(std::span<const OptionRow> rows) {
     std::string text;
     for (const OptionRow& row : rows)
         if (!row.is_argument())
-            text += fmt::format("{}\t{}{}\n", row.long_name(), fmt::join(row.words, " "),
-                                row.takes_list ? "\tlist" : "");
+            text += fmt::format("{}\t{}\t{}\t{}\n", row.long_name(), fmt::join(row.words, " "),
+                                kind_of_value(row), short_name(row));
     return text;
 }
 

@@ -19,9 +19,10 @@ struct CommandUsage {
 // Returns the text of --help. Lines have at most 80 columns, except where a word is longer.
 std::string command_help(const CommandUsage& usage, std::span<const OptionRow> rows);
 
-// Returns a line for each option: its name, a tab, and the words that its value may be, separated
-// by blanks; behind another tab, "list" if the value may be several of them. Shell completions read
-// it from `shadowprof COMMAND --completion-words`.
+// Returns a line for each option, with tabs between its name, the words that its value may be,
+// separated by blanks, "list" if the value may be several of them or "value" if it is the next word
+// in other ways, and its short name. Shell completions read it from `shadowprof COMMAND
+// --completion-words`.
 std::string completion_words(std::span<const OptionRow> rows);
 
 }  // namespace shadowprof

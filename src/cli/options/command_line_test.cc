@@ -197,7 +197,9 @@ TEST_CASE("shells are told the options and their words") {
     CommandLine line(usage, rows(request));
     REQUIRE(line.parse_options(std::vector<std::string>{"--completion-words"},
                                CommandLine::Options::before_command));
-    CHECK(line.asked_text() == "--coats\t\n--colour\tred green\n--dry\t\n--help\t\n");
+    CHECK(line.asked_text() ==
+          "--coats\t\tvalue\t-c\n--colour\tred green\tvalue\t\n"
+          "--dry\t\t\t\n--help\t\t\t-h\n");
 }
 
 }  // namespace

@@ -308,6 +308,14 @@ std::vector<std::string_view> list_names() {
     return names;
 }
 
+std::vector<std::string_view> sort_keys() {
+    std::vector<std::string_view> keys;
+    for (const ListRow& row : list_rows())
+        for (const std::string_view key : row.keys)
+            if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    return keys;
+}
+
 Result<void> check(const ListRequest& request) {
     for (const std::string& name : request.by) {
         const ListRow* row = find_row(name);

@@ -26,6 +26,8 @@ struct ListRequest {
 
 // "function", "path", ...
 std::vector<std::string_view> list_names();
+// All keys that a list can be sorted by: "instructions", "name", ...
+std::vector<std::string_view> sort_keys();
 // Errors: ErrorCode::usage if there is no such list, or one of them has no such key.
 Result<void> check(const ListRequest& request);
 
