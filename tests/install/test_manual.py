@@ -52,6 +52,22 @@ class Manual(unittest.TestCase):
                 items = re.findall(r"^\.It .*", pages_of(command), re.MULTILINE)
                 self.assertLessEqual(options_in(items), set(options_of(command)))
 
+    def test_each_page_names_its_command_and_its_exit_status(self):
+        for command in set(commands()) - {"help"}:
+            with self.subTest(command=command):
+                text = (SOURCE / f"man/shadowprof-{command}.1").read_text()
+                synopsis = re.search(r"^\.Sh SYNOPSIS\n(.*?)^\.Sh ", text, re.MULTILINE | re.DOTALL)
+                names = re.findall(r"^\.Nm.*", synopsis.group(1), re.MULTILINE)
+                self.assertEqual(set(names), {f".Nm shadowprof Cm {command}"})
+                self.assertRegex(text, r"(?m)^\.Sh EXIT STATUS$")
+
+    def test_quotes_in_examples_are_those_of_a_shell(self):
+        """Formatters may make typographic quotes of others, which no shell knows."""
+        for page in sorted((SOURCE / "man").glob("*.1")):
+            for line in re.findall(r"^\.(?:Dl|Ql|Li) .*", page.read_text(), re.MULTILINE):
+                with self.subTest(page=page.name):
+                    self.assertNotIn("'", line)
+
     def test_words_that_options_take_are_in_the_page(self):
         for command in set(commands()) - {"help"}:
             text = pages_of(command)
