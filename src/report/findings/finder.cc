@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 
+#include "base/text/numbered.h"
 #include "base/text/text_format.h"
 #include "profile/kinds/values/value_number.h"
 #include "profile/statistics/independent_trials.h"
@@ -249,8 +250,8 @@ class Finder {
                  .what =
                      fmt::format("{} calls {}", name(at),
                                  function_name(profile_.modules, annotator_.symbols(), most.to)),
-                 .evidence = {fmt::format("{} of {} calls, {} targets", percent(share),
-                                          short_count(left), annotated.successors.size())},
+                 .evidence = {fmt::format("{} of {} calls, {}", percent(share), short_count(left),
+                                          numbered(annotated.successors.size(), "target"))},
                  .share = certain(share, left),
                  .at_stake =
                      executed_share(site) + function_share(most.to) * std::min(1.0, of_callee)},

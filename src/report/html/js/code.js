@@ -180,7 +180,7 @@ class CodeView {
     }
     coldRow({rows}) {
         const count = rows[0].folded || rows.length;
-        const text = `${exactCount(count)} instructions never executed, ${rows[0].address} to ${
+        const text = `${countedExactly(count, 'instruction')} never executed, ${rows[0].address} to ${
             rows[0].last || rows[rows.length - 1].address}`;
         const open = () => {
             this.opened.add(rows[0].address);

@@ -49,6 +49,10 @@ function counted(count, singular) {
     return `${shortCount(count)} ${singular}${count === 1 ? '' : 's'}`;
 }
 
+function countedExactly(count, singular) {
+    return `${exactCount(count)} ${singular}${count === 1 ? '' : 's'}`;
+}
+
 // A C++ name whose long argument lists are replaced by "<\u2026>" and "(\u2026)".
 function abbreviated(name) {
     if (name.length < 40) return name;

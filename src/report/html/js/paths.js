@@ -62,7 +62,8 @@ class PathView {
         this.code.replaceChildren(node(
             'p', {class: 'path-head'}, node('b', {}, percent(path.share)),
             ` ${margin(path.error)} of the instructions in paths: `,
-            `executed ${exactCount(path.count)} times, ${path.instructions} instructions each`));
+            `executed ${countedExactly(path.count, 'time')}, `,
+            `${countedExactly(path.instructions, 'instruction')} each`));
         let before = null;
         path.blocks.forEach((number, i) => {
             this.code.append(this.block(number, before, i));
