@@ -123,8 +123,9 @@ Result<WorkEnd> run(Group group, const SeenSignals& signals,
     }
     ends[0].reset();
     ::prctl(PR_SET_NAME, shielded_name);
-    toggle.leave_to_other();
+    // In the opposite order of take(), as each restores the mask that it found.
     if (pause) pause->leave_to_other();
+    toggle.leave_to_other();
     if (group == Group::own) leave_process_group();
     signals.leave_to_child();
     char go = 0;
