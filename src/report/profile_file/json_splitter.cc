@@ -3,6 +3,22 @@
 #include <istream>
 
 namespace shadowprof {
+namespace {
+
+// Leaves out what the library's message says of itself and of the place: "[json.exception.parse_
+// error.101] parse error at line 1, column 3: syntax error while parsing value - invalid literal;
+// last read: '<'". The rest may hold all digits of a number that is out of range.
+std::string plain_reason(std::string_view message) {
+    constexpr std::size_t max_characters = 160;
+    constexpr auto none = std::string_view::npos;
+    for (const std::string_view end : {"] ", " - "})
+        if (const auto at = message.find(end); at != none) message.remove_prefix(at + end.size());
+    message = message.substr(0, message.find("; expected "));
+    return fmt::format("{}{}", message.substr(0, max_characters),
+                       message.size() > max_characters ? ".." : "");
+}
+
+}  // namespace
 
 Result<JsonSplitter::Json> JsonSplitter::parse(ByteSource& source) {
     source_ = &source;
@@ -22,14 +38,7 @@ bool JsonSplitter::fail(std::uint64_t byte, std::string_view why) {
 }
 
 bool JsonSplitter::parse_error(std::size_t byte, const std::string&, const Json::exception& error) {
-    // Removes "[json.exception.parse_error.101] ". The rest may hold all digits of a number that is
-    // out of range.
-    constexpr std::size_t max_characters = 160;
-    std::string_view why = error.what();
-    why.remove_prefix(std::min(why.size(), why.find("] ") + 2));
-    if (why.size() > max_characters)
-        return fail(byte, fmt::format("it is not JSON: {}..", why.substr(0, max_characters)));
-    return fail(byte, fmt::format("it is not JSON: {}", why));
+    return fail(byte, fmt::format("it is not JSON: {}", plain_reason(error.what())));
 }
 
 bool JsonSplitter::fits() {

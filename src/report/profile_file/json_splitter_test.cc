@@ -47,6 +47,14 @@ TEST_CASE("what is no object, or not whole, is refused with its byte") {
         CHECK(split(text).rest.starts_with("byte "));
 }
 
+TEST_CASE("what is no JSON is told without the names and places of the library") {
+    CHECK(split("<html>").rest == "byte 1: it is not JSON: invalid literal; last read: '<'");
+    CHECK(split("{\"x\": [1,]}").rest == "byte 10: it is not JSON: unexpected ']'");
+    CHECK(split("{\"x\"").rest == "byte 5: it is not JSON: unexpected end of input");
+    CHECK(split("{\"x\": 1e999}").rest ==
+          "byte 11: it is not JSON: number overflow parsing '1e999'");
+}
+
 TEST_CASE("nesting and the size of parts are limited, not that of the whole") {
     const JsonLimits limits{.nesting = 4, .part_bytes = 100};
     CHECK(split(R"({"x": [[[]]]})", limits).rest == "{}");
