@@ -56,6 +56,9 @@ class BadOptions(Refused):
         (["--burst=1s/9s"], ["--live-timing", "'1s/9s'", "100ms"]),
         (["--profile=edge"], ["'--profile'", "'--profiles'"]),
         (["-x"], ["'-x'"]),
+        (["--output=", "x.json"], ["--output ''", "name of a file"]),
+        (["--control=no-such-file"], ["--control", "'no-such-file'", "mkfifo"]),
+        (["--mode=exact", "--count-in="], ["--count-in ''", "name of a function"]),
     ]
     LATER = [["--engine=step"]]
 

@@ -120,7 +120,7 @@ int export_main(std::span<const std::string> words) {
          {.names = "-o,--output",
           .value = "FILE",
           .help = "where to write it; - is standard output [-]",
-          .set = set_text(request.output)},
+          .set = set_file_name(request.output)},
          {.names = "--module",
           .value = "FILE",
           .help = "for formats of one file: the path or base name of the file whose branches to "

@@ -25,7 +25,7 @@ int merge_main(std::span<const std::string> words) {
           .value = "OUT",
           .help = "the file to write, compressed if it ends in .gz or .zst; - is standard output; "
                   "an older file is kept as OUT.old",
-          .set = set_text(output),
+          .set = set_file_name(output),
           .required = true},
          {.names = "--max-size",
           .value = "BYTES",

@@ -105,7 +105,7 @@ int report_main(std::span<const std::string> words) {
           .value = "FILE",
           .help = "write all of the profile to FILE as one page for browsers, with the code of the "
                   "hottest functions; - is standard output",
-          .set = set_text(page)},
+          .set = set_file_name(page)},
          {.names = "--weight",
           .value = "WHAT",
           .help = fmt::format("what functions and call stacks are ordered by: {} [{}]",

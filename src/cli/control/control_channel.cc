@@ -24,19 +24,26 @@ struct OpenChannel {
     bool is_file = false;
 };
 
+Error cannot_open(const std::string& path) {
+    const int reason = errno;
+    Error error = errno_error(fmt::format("--control: cannot open '{}'", path), reason);
+    if (reason == ENOENT) error.message += "; create it first, with mkfifo or as an empty file";
+    return error;
+}
+
 // A FIFO is opened for both directions: so it has neither an end of file nor a broken pipe while
 // nobody has the other end open.
 Result<OpenChannel> open_channel(const std::string& path, Direction direction) {
     struct stat status;
-    if (::stat(path.c_str(), &status) != 0) return errno_error("--control: " + path);
+    if (::stat(path.c_str(), &status) != 0) return cannot_open(path);
     if (!S_ISFIFO(status.st_mode) && !S_ISREG(status.st_mode))
         return Error{ErrorCode::usage, 0,
-                     fmt::format("--control: {} is neither a FIFO nor a file", path)};
+                     fmt::format("--control: '{}' is neither a FIFO nor a file", path)};
     const int access = S_ISFIFO(status.st_mode)           ? O_RDWR
                        : direction == Direction::commands ? O_RDONLY
                                                           : O_WRONLY | O_APPEND;
     UniqueFd fd(::open(path.c_str(), access | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-    if (!fd) return errno_error("--control: " + path);
+    if (!fd) return cannot_open(path);
     return OpenChannel{std::move(fd), S_ISREG(status.st_mode)};
 }
 

@@ -31,6 +31,14 @@ SetOption set_text(std::string& text) {
     };
 }
 
+SetOption set_file_name(std::string& name) {
+    return [&name](std::string_view value) -> Result<void> {
+        if (value.empty()) return Error{ErrorCode::usage, 0, "must be the name of a file, or -"};
+        name = value;
+        return {};
+    };
+}
+
 SetOption set_checked(std::string& text, Result<void> (*check)(std::string_view)) {
     return [&text, check](std::string_view value) -> Result<void> {
         TRY(check(value));

@@ -59,6 +59,8 @@ struct OptionRow {
 // Setters for common types. The variable that a setter fills must outlive the row.
 SetOption set_flag(bool& flag);
 SetOption set_text(std::string& text);
+// Accepts the name of a file to write, or - for standard output.
+SetOption set_file_name(std::string& name);
 // Accepts what `check` does.
 SetOption set_checked(std::string& text, Result<void> (*check)(std::string_view));
 SetOption add_text(std::vector<std::string>& texts);

@@ -69,10 +69,11 @@ Result<void> set_mode(RunRequest& request, string_view value) {
 }
 
 Result<void> set_engine(string_view value) {
-    constexpr string_view engines[] = {"emulator", "step"};
-    TRY_ASSIGN(const std::size_t engine, parse_choice(value, engines));
-    if (engine == 0) return {};
-    return Error{ErrorCode::unsupported, 0, "this engine is not in this version"};
+    if (value == "step")
+        return Error{ErrorCode::unsupported, 0, "this engine is not in this version"};
+    constexpr string_view engines[] = {"emulator"};
+    TRY(parse_choice(value, engines));
+    return {};
 }
 
 Result<void> set_profiles(RunRequest& request, string_view value) {
@@ -171,8 +172,7 @@ Result<void> add_burst_lengths(RunRequest& request, string_view value) {
 }
 
 Result<void> set_output(RunRequest& request, string_view value) {
-    if (value.empty()) return must_be("the name of a file, or -");
-    request.output = value;
+    TRY(set_file_name(request.output)(value));
     TRY(check_profile_name(request.output));
     return {};
 }
@@ -526,6 +526,7 @@ std::vector<OptionRow> run_options(RunRequest& request) {
 }
 
 Result<void> add_counted_function(std::vector<std::string>& functions, string_view glob) {
+    if (glob.empty()) return must_be("the name of a function");
     TRY(check_glob(glob));
     functions.emplace_back(glob);
     if (ProbeSet::parse(entries_of_functions(functions))) return {};
