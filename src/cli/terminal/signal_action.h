@@ -3,6 +3,8 @@
 
 #include <signal.h>
 
+#include <initializer_list>
+
 namespace shadowprof {
 
 inline bool is_ignored(int signal) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "report/symbols/symbol_source.h"
 
 namespace shadowprof {
