@@ -10,6 +10,7 @@
 #include "base/files/truncated_files.h"
 #include "base/text/suggest.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/version_text.h"
 #include "cli/options/option_row.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
@@ -51,7 +52,7 @@ std::string overview() {
         text += fmt::format("  {:<10} {}\n", command.name, command.summary);
     return text +
            "  help       show this text, or the options of a command\n\n"
-           "  -V, --version  show the version\n\n"
+           "  -V, --version  show the version, and how the program was built\n\n"
            "'shadowprof COMMAND --help' shows the options of a command. 'man shadowprof' has "
            "more.\n";
 }
@@ -93,8 +94,7 @@ int dispatch(std::span<const std::string> words) {
     if (first == "help" && words.size() > 1)
         return run_command(words[1], std::vector<std::string>{"--help"});
     if (help) return put(stdout, overview()), 0;
-    if (first == "--version" || first == "-V")
-        return put(stdout, "shadowprof {}\n", SHADOWPROF_VERSION), 0;
+    if (first == "--version" || first == "-V") return put(stdout, version_text()), 0;
     return run_command(first, words.subspan(1));
 }
 

@@ -1,5 +1,7 @@
 #include "decoder/disassembly.h"
 
+#include <Zydis/Internal/String.h>
+
 #include <array>
 #include <string_view>
 
@@ -41,9 +43,8 @@ ZyanStatus print_mnemonic(const ZydisFormatter* formatter, ZydisFormatterBuffer*
         ZYAN_CHECK(ZydisFormatterBufferAppend(buffer, ZYDIS_TOKEN_MNEMONIC));
         ZyanString* out = nullptr;
         ZYAN_CHECK(ZydisFormatterBufferGetString(buffer, &out));
-        ZyanStringView name;
-        ZYAN_CHECK(ZyanStringViewInsideBufferEx(&name, alias.name.data(), alias.name.size()));
-        return ZyanStringAppend(out, &name);
+        const ZydisShortString name{alias.name.data(), static_cast<ZyanU8>(alias.name.size())};
+        return ZydisStringAppendShort(out, &name);
     }
     auto* next = static_cast<const ZydisFormatterFunc*>(context->user_data);
     return (*next)(formatter, buffer, context);

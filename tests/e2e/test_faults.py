@@ -356,10 +356,22 @@ class Commands(TestCase):
                 self.assertIn(b"Usage: shadowprof", done.stdout)
 
     def test_version(self):
-        for option in ("--version", "-V"):
-            done = self.shadowprof(option)
-            self.assertEqual((done.code, done.stderr), (0, ""))
-            self.assertRegex(done.stdout.decode(), r"^shadowprof \d+\.\d+\.\d+\n$")
+        done = self.shadowprof("--version")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertEqual(self.shadowprof("-V").stdout, done.stdout)
+        first, *facts = done.stdout.decode().splitlines()
+        self.assertRegex(first, r"^shadowprof \d+\.\d+\.\d+$")
+        facts = dict(fact.split(maxsplit=1) for fact in facts)
+        self.assertLessEqual({"compiler", "linked", "Zydis", "elfutils", "fmt", "libseccomp",
+                              "libunwind", "zlib"}, set(facts))
+        headers = subprocess.run(["readelf", "--program-headers", "--wide", SHADOWPROF], check=True,
+                                 capture_output=True, text=True).stdout
+        self.assertEqual(facts["linked"], "dynamically" if "INTERP" in headers else "statically")
+
+    def test_version_has_no_date_and_no_path(self):
+        for line in self.shadowprof("--version").stdout.decode().splitlines():
+            if not line.startswith("source "):
+                self.assertNotRegex(line, r"/|\d:\d\d|\b20\d\d\b")
 
     def test_no_word_is_a_request_for_help(self):
         done = self.shadowprof()
