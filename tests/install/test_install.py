@@ -38,6 +38,10 @@ class Install(unittest.TestCase):
                      "fish/vendor_completions.d/shadowprof.fish"):
             self.assertTrue(list(self.root.rglob(path)), path)
 
+    def test_the_header_is_where_compilers_look(self):
+        header = next(self.root.rglob("include/shadowprof.h"))
+        self.assertEqual(header.read_text(), (SOURCE / "include/shadowprof.h").read_text())
+
     def test_nothing_else_is_installed(self):
         self.assertEqual(sorted(name for name in self.files
                                 if not name.endswith((".1", ".1.gz")) and "shadowprof" not in name),
