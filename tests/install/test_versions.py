@@ -20,7 +20,7 @@ class Versions(unittest.TestCase):
         self.version = first_in("meson.build", r"^  version: '(.*)',$")
 
     def test_the_package_has_the_version_of_the_program(self):
-        self.assertEqual(first_in("debian/changelog", r"^shadowprof \((.*)\) "), self.version)
+        self.assertEqual(first_in("debian/changelog", r"^shadowprof \((.*)-\d+\) "), self.version)
 
     def test_the_newest_changes_are_of_this_version(self):
         self.assertEqual(first_in("CHANGELOG.md", r"^## (.*)$"), self.version)
