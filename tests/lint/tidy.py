@@ -32,7 +32,7 @@ SLOW_CHECKS = ",".join(["clang-analyzer-*", "bugprone-forward-declaration-namesp
 # The kernel's header of signal frames and the C library's define the same names.
 ALONE = {"src/ptrace/remote/sigreturn_frame.cc"}
 FLAGS = ["-std=c++20", "-D_GNU_SOURCE", '-DSHADOWPROF_VERSION="0"', '-DSYSCALL_MACROS=""',
-         "-DSHADOWPROF_SANITIZED=false",
+         "-DSHADOWPROF_SANITIZED=false", '-DSHADOWPROF_BUILD_FACTS={"compiler", "none"}',
          f"-I{ROOT}/src", f"-I{ROOT}/tests", f"-I{ROOT}/tests/instructions",
          # The build checks format strings; here that would take a tenth of the time.
          "-DFMT_CONSTEVAL="]

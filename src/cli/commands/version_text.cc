@@ -5,26 +5,14 @@
 
 #include <string_view>
 
-#include "build_facts.h"
-
 namespace shadowprof {
 namespace {
 
 struct BuildFact {
-    std::string_view name, value;  // nothing is printed of a fact without value
+    std::string_view name, value;
 };
 // Versions of libraries are those that the program was built with.
-constexpr BuildFact build_facts[] = {
-    {"source", BUILT_FROM},
-    {"compiler", BUILT_BY},
-    {"linked", BUILT_STATIC ? "statically" : "dynamically"},
-    {"elfutils", BUILT_WITH_ELFUTILS},
-    {"fmt", BUILT_WITH_FMT},
-    {"libseccomp", BUILT_WITH_LIBSECCOMP},
-    {"libunwind", BUILT_WITH_LIBUNWIND},
-    {"zlib", BUILT_WITH_ZLIB},
-    {"zstd", BUILT_WITH_ZSTD},
-};
+constexpr BuildFact build_facts[] = {SHADOWPROF_BUILD_FACTS};
 
 std::string fact_line(std::string_view name, std::string_view value) {
     return fmt::format("{:<10} {}\n", name, value);
@@ -39,8 +27,7 @@ std::string zydis_version() {
 
 std::string version_text() {
     std::string text = fmt::format("shadowprof {}\n", SHADOWPROF_VERSION);
-    for (const BuildFact& fact : build_facts)
-        if (!fact.value.empty()) text += fact_line(fact.name, fact.value);
+    for (const BuildFact& fact : build_facts) text += fact_line(fact.name, fact.value);
     return text + fact_line("Zydis", zydis_version());
 }
 
