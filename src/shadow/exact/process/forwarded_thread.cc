@@ -265,8 +265,10 @@ void ForwardedThread::note_processor(int memory_fd) const {
     std::uint32_t number = 0;
     while (!CPU_ISSET(number, &processors)) ++number;
     const std::array<std::uint32_t, 2> start_and_now = {number, number};
-    static_cast<void>(pwrite(memory_fd, start_and_now.data(), sizeof start_and_now,
-                             static_cast<off_t>(rseq_.start.value)));
+    // If it cannot be written, the kernel still does so.
+    [[maybe_unused]] const auto written =
+        pwrite(memory_fd, start_and_now.data(), sizeof start_and_now,
+               static_cast<off_t>(rseq_.start.value));
 }
 
 }  // namespace shadowprof
