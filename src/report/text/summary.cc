@@ -97,8 +97,8 @@ class Summary {
 
     void sampled() {
         const SamplingStats& s = profile_.sampling;
-        std::string text = fmt::format("sampled  {}, {} instructions", counted(s.samples, "sample"),
-                                       short_count(static_cast<double>(s.instructions)));
+        std::string text = fmt::format("sampled  {}, {}", counted(s.samples, "sample"),
+                                       counted(s.instructions, "instruction"));
         if (s.target_instructions)
             text += fmt::format(" ({} of {})",
                                 percent(ratio(static_cast<double>(s.instructions),
@@ -147,9 +147,9 @@ class Summary {
         const std::string when = b.every == 0
                                      ? "of several settings"
                                      : fmt::format("every {} {}", b.every, printable(b.events));
-        line(fmt::format("         {} {}{}{}; {} events", counted(b.bursts, "burst"), when,
+        line(fmt::format("         {} {}{}{}; {}", counted(b.bursts, "burst"), when,
                          lengths.empty() ? "" : ", for ", lengths,
-                         short_count(static_cast<double>(b.events_counted))));
+                         counted(b.events_counted, "event")));
         if (const auto changes = profile_.sampling.changes.size(); changes != 0)
             line(fmt::format("         {} while it ran", counted(changes, "change")));
     }

@@ -77,8 +77,10 @@ Result<void> check_debug_search(DebugSearch search) {
     }
     return Error{
         ErrorCode::unsupported, 0,
-        fmt::format("--debuginfod: {} cannot be loaded; install elfutils' debuginfod library",
-                    library)};
+        fmt::format(
+            "--debuginfod: {} cannot be loaded; install elfutils' debuginfod library, and use "
+            "a shadowprof that is not static",
+            library)};
 }
 
 void set_debug_search(Dwfl_Module* module, DebugSearch search) {
