@@ -55,7 +55,7 @@ class Action(TestCase):
         values.update({key.replace("_", "-"): str(value) for key, value in inputs.items()})
         self.assertLessEqual(values.keys(), self.action["inputs"].keys())
         given = {key: EXPRESSION.sub(lambda found: values[found[1]], text)
-                 for key, text in step["env"].items()}
+                 for key, text in step.get("env", {}).items()}
         for file in self.files.values():
             file.touch()
         environment = {"GITHUB_ACTION_PATH": str(SOURCE), "RUNNER_TEMP": str(self.temporary),
@@ -75,17 +75,16 @@ class Action(TestCase):
         self.assertEqual(set(re.findall(r"inputs\.([a-z0-9-]+)", text)), set(self.action["inputs"]))
         for step in self.steps.values():
             if "action/" in step.get("run", ""):
-                script = SOURCE / re.search(r"action/[a-z]+", step["run"])[0]
+                script = SOURCE / re.search(r"action/[a-z-]+", step["run"])[0]
                 self.assertTrue(os.access(script, os.X_OK), script)
             # Inputs come by the environment: in a script's text they would be code.
             self.assertNotIn("${{", step.get("run", ""))
 
     def test_what_is_cached_is_where_the_scripts_have_it(self):
-        done = self.run_command(["sh", "-e", "-c", self.steps["Name a folder"]["run"]],
-                                env={"RUNNER_TEMP": str(self.temporary),
-                                     "GITHUB_OUTPUT": str(self.files["OUTPUT"])})
+        done = self.step("Name a folder")
         self.assertEqual(done.code, 0, done.stderr)
         self.assertEqual(self.output("path"), str(self.bin.parent))
+        self.assertRegex(self.output("sources"), r"^[0-9a-f]{64}$")
         folder = "${{ steps.folder.outputs.path }}"
         paths = {name: step["with"]["path"] for name, step in self.steps.items() if "with" in step}
         self.assertEqual(paths.pop("Restore what was built"), f"{folder}/bin")
@@ -107,6 +106,9 @@ class Action(TestCase):
         limits = "instructions>+2%\nfunction:check*>+5%"
         slower = self.step("Count and compare", command=self.build(1100), limits=limits)
         self.assertEqual(slower.code, EXCEEDED, slower.stdout.decode() + slower.stderr)
+        # A push makes it the base all the same.
+        for name in ("Make it the base of later changes", "Save it"):
+            self.assertIn("always()", self.steps[name]["if"])
         self.assertEqual(self.output("status"), str(EXCEEDED))
         errors = [line for line in slower.stdout.decode().splitlines() if line.startswith("::error")]
         self.assertEqual(len(errors), 2, slower.stdout.decode())

@@ -3,12 +3,18 @@ kind that runs in the test."""
 
 import ctypes
 import http.server
+import os
 import pathlib
+import socket
 import subprocess
 import threading
 import unittest
 
 from harness import TestCase, main, victim
+
+# How long debuginfod waits for a server that is silent. A program whose counts are waited for so
+# long would be given up.
+SILENCE_SECONDS = 6
 
 
 def can_load(library):
@@ -70,7 +76,7 @@ class DebugFiles(TestCase):
         subprocess.run(["objcopy", "--strip-all", source, self.program], check=True)
 
     def environment(self, url):
-        return {"DEBUGINFOD_URLS": url, "DEBUGINFOD_CACHE_PATH": str(self.folder / "cache"),
+        return {"DEBUGINFOD_URLS": url, "DEBUGINFOD_TIMEOUT": str(SILENCE_SECONDS), "DEBUGINFOD_CACHE_PATH": str(self.folder / "cache"),
                 "no_proxy": "127.0.0.1"}
 
     def run_it(self, *options, url="", mode="--mode=exact"):
@@ -113,6 +119,19 @@ class DebugFiles(TestCase):
         self.assertNotIn("take_small", self.functions(profile))
         self.assertTrue(profile["edges"])
         self.assertNotEqual(server.asked, [])
+
+    @unittest.skipUnless(can_load("libdebuginfod.so.1"), "libdebuginfod is not installed")
+    def test_a_server_that_never_answers_holds_up_only_the_end(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            url = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            profile = self.run_it("--debuginfod", url=url)
+        self.assertEqual(profile["run"]["exit"], {"status": 0})
+
+    def test_a_pipe_with_the_name_of_a_debug_file_holds_up_nothing(self):
+        os.mkfifo(self.folder / "stripped.debug")
+        profile = self.run_it(*(["--debuginfod"] if can_load("libdebuginfod.so.1") else []),
+                              url="http://127.0.0.1:9")
+        self.assertNotIn("take_small", self.functions(profile))
 
     def test_a_request_without_servers_is_an_error(self):
         for command in (["run", "/bin/true"], ["attach", "1"]):

@@ -41,7 +41,7 @@ std::string why_nothing_was_seen(const Profile& profile) {
 Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     TRY(check_debug_search(request.debug_search));
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
-    FunctionTables tables(request.debug_search);
+    FunctionTables tables;
     const auto perf_map_of_pid = [](std::int64_t pid) {
         return perf_map_of(static_cast<pid_t>(pid));
     };

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "base/text/numbered.h"
@@ -118,12 +120,18 @@ bool wants_progress(const RunRequest& request) {
     return !request.quiet && isatty(STDERR_FILENO) && process && !shares_terminal(*process);
 }
 
+// Whether a write that failed so may succeed elsewhere.
+bool is_about_place(int error_number) {
+    constexpr std::array errors = {ENOSPC, EDQUOT, EFBIG, EIO, EROFS, EACCES, EPERM, ENOENT};
+    return std::ranges::find(errors, error_number) != errors.end();
+}
+
 // Saves the profile as asked for. A profile for which there is no room is kept elsewhere, and the
-// error names its file. A reader of a pipe that has gone wants no more of it.
+// error names its file.
 Result<std::string> save(Profile& profile, SymbolSource& symbols, SafeOutput& output,
                          const RunOptions& options) {
     auto saved = save_profile(profile, symbols, output, options.max_profile_bytes);
-    if (saved || saved.error().sys_errno == EPIPE) return saved;
+    if (saved || !is_about_place(saved.error().sys_errno)) return saved;
     if (output.is_file()) output.restart();  // makes room
     const auto folders = temporary_folders();
     const auto kept =
@@ -189,9 +197,13 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::s
                      FunctionTables& tables, SafeOutput output) {
     Profile& profile = outcome.profile;
     add_request(request, profile);
-    Symbolizer symbols(
-        profile.modules,
-        {.root = "", .perf_map = perf_map, .files = outcome.files, .tables = &tables});
+    // Servers are asked only now, when nothing waits for the answer but the user.
+    FunctionTables of_servers(request.debug_search);
+    const bool asks = request.debug_search == DebugSearch::servers_too;
+    Symbolizer symbols(profile.modules, {.root = "",
+                                         .perf_map = perf_map,
+                                         .files = outcome.files,
+                                         .tables = asks ? &of_servers : &tables});
     TRY_ASSIGN(const std::string name, save(profile, symbols, output, request.options));
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows the rest.

@@ -28,7 +28,7 @@ int run(const RunRequest& request, const Shielded& shielded) {
         return failed("run", found.error());
     auto output = SafeOutput::open(request.output);
     if (!output) return failed("run", output.error());
-    FunctionTables tables(request.debug_search);
+    FunctionTables tables;
     auto control = open_control(request, shielded, *output, perf_map_path, tables);
     if (!control) return failed("run", control.error());
     MappedPlaces places;

@@ -86,6 +86,17 @@ const OptionRow* CommandLine::find_row(std::string_view name) const {
     return found == rows_.end() ? nullptr : &*found;
 }
 
+// The last of several letters may take the next word, as in "-qo FILE".
+const OptionRow* CommandLine::row_of_letters(std::string_view word) const {
+    if (!looks_like_option(word) || word[1] == '-') return nullptr;
+    for (std::size_t i = 1; i < word.size(); ++i) {
+        const OptionRow* row = find_row(fmt::format("-{}", word[i]));
+        if (row == nullptr) return nullptr;
+        if (row->takes_next_word()) return i + 1 == word.size() ? row : nullptr;
+    }
+    return nullptr;
+}
+
 // CLI11 would take the word behind "--output=" for the value.
 std::vector<std::string> CommandLine::with_empty_values(std::span<const std::string> words,
                                                         Options where) {
@@ -98,6 +109,7 @@ std::vector<std::string> CommandLine::with_empty_values(std::span<const std::str
         const std::string name = word->substr(0, word->find('='));
         const bool has_empty_value = name.starts_with("--") && word->size() == name.size() + 1;
         const OptionRow* row = find_row(name);
+        if (row == nullptr) row = row_of_letters(*word);
         const bool takes_next = row != nullptr && row->takes_next_word();
         if (takes_next && has_empty_value) {
             result.insert(result.end(), {name, ""});
@@ -117,8 +129,7 @@ std::vector<std::string> CommandLine::with_empty_values(std::span<const std::str
 // last one is.
 Error CommandLine::refusal(const std::string& reason, const std::string& last_word) const {
     const OptionRow* row = find_row(last_word);
-    if (row == nullptr && looks_like_option(last_word) && last_word[1] != '-')
-        row = find_row(fmt::format("-{}", last_word.back()));
+    if (row == nullptr) row = row_of_letters(last_word);
     if (row != nullptr && row->takes_next_word()) return missing_value(*row);
     return {ErrorCode::usage, 0, printable(reason)};
 }

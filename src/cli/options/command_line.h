@@ -57,6 +57,8 @@ class CommandLine {
     void take(const OptionRow& row, std::string_view value, std::string_view typed);
     // `name` is "-o" or "--output". Returns null if no option has it.
     const OptionRow* find_row(std::string_view name) const;
+    // Returns the option of "-qo" that takes the next word: `-o`. Null if none does.
+    const OptionRow* row_of_letters(std::string_view word) const;
     // Returns the words with "--output=" as two words, the second empty. Takes flags with an empty
     // value.
     std::vector<std::string> with_empty_values(std::span<const std::string> words, Options where);

@@ -68,15 +68,7 @@ class ModuleMatcher {
     void pair_by_functions() {
         const auto base = functions_of_unmatched(DiffSide::base);
         const auto next = functions_of_unmatched(DiffSide::next);
-        struct Candidate {
-            std::size_t common;
-            std::uint32_t base, next;
-        };
-        std::vector<Candidate> candidates;
-        for (const auto& [old_file, old_names] : base)
-            for (const auto& [new_file, new_names] : next)
-                if (const auto common = common_names(old_names, new_names); common != 0)
-                    candidates.push_back({common, old_file, new_file});
+        auto candidates = candidates_of(base, next);
         std::ranges::stable_sort(candidates, std::greater{}, &Candidate::common);
         for (const Candidate& each : candidates) {
             if (matched_.list[each.base].numbers[0].empty() || matched_.list[each.next].in_both())
@@ -90,6 +82,10 @@ class ModuleMatcher {
 
   private:
     using Names = std::set<std::string_view>;
+    struct Candidate {
+        std::size_t common;  // functions
+        std::uint32_t base, next;
+    };
 
     const Profile& profile(DiffSide side) const { return files_[index_of(side)]->profile; }
 
@@ -136,12 +132,26 @@ class ModuleMatcher {
         return functions;
     }
 
-    // 0 if they are not enough to take the files for builds of one program.
-    static std::size_t common_names(const Names& base, const Names& next) {
-        constexpr std::size_t least = 3;
-        const auto common = static_cast<std::size_t>(std::ranges::count_if(
-            base, [&](std::string_view name) { return next.contains(name); }));
-        return common >= least && 2 * common >= std::min(base.size(), next.size()) ? common : 0;
+    // Returns the files that share enough functions to be taken for builds of one program. Names
+    // that many files have say little, and would make this take long.
+    static std::vector<Candidate> candidates_of(const std::map<std::uint32_t, Names>& base,
+                                                const std::map<std::uint32_t, Names>& next) {
+        constexpr std::size_t many_files = 20, least = 3;
+        std::map<std::string_view, std::vector<std::uint32_t>> files_by_name;
+        for (const auto& [file, names] : next)
+            for (const std::string_view name : names) files_by_name[name].push_back(file);
+        std::vector<Candidate> candidates;
+        for (const auto& [old_file, names] : base) {
+            std::map<std::uint32_t, std::size_t> common;
+            for (const std::string_view name : names)
+                if (const auto files = files_by_name.find(name);
+                    files != files_by_name.end() && files->second.size() <= many_files)
+                    for (const std::uint32_t file : files->second) ++common[file];
+            for (const auto& [new_file, count] : common)
+                if (count >= least && 2 * count >= std::min(names.size(), next.at(new_file).size()))
+                    candidates.push_back({count, old_file, new_file});
+        }
+        return candidates;
     }
 
     const std::array<ProfileFile*, 2> files_;

@@ -32,6 +32,11 @@ bool writes(const ZydisDecodedOperand& operand, ZydisRegister reg) {
            (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
 }
 
+// Whether the next instruction is executed next, or may be.
+bool goes_on(Flow flow) {
+    return flow == Flow::next || flow == Flow::conditional;
+}
+
 // XOR or SUB of a register with itself: it reads nothing and writes 0.
 bool is_zero(const Instruction& instruction) {
     const auto operands = instruction.operands();
@@ -53,31 +58,32 @@ std::optional<std::uint64_t> constant(const Instruction& instruction) {
     return operands[0].size == 32 ? number & 0xffffffff : number;
 }
 
-// The values that an instruction gives a register, by their shares.
-struct Values {
-    std::map<std::uint64_t, double> shares;
-    std::size_t width_bytes = 0;
+// What an instruction mostly gives a register.
+struct GivenValue {
+    std::uint64_t number = 0;
+    double share = 0;  // of its executions, at least
 };
 
-std::optional<Values> values_of(const AnnotatedInstruction& annotated, const Instruction& setter) {
+// -1 is one number, whether 4 bytes of a register were set to it or all.
+std::uint64_t extended(std::uint64_t number, std::size_t width_bytes) {
+    return width_bytes == 4 && number >= 0x80000000 ? number | 0xffffffff00000000 : number;
+}
+
+std::optional<GivenValue> value_of(const AnnotatedInstruction& annotated,
+                                   const Instruction& setter) {
     const std::size_t width = setter.operands()[0].size / 8;
     if (width < 4) return std::nullopt;  // the rest of the register is not known
-    Values values{{}, width};
-    if (const auto number = constant(setter)) {
-        values.shares[*number] = 1;
-        return values;
-    }
-    if (annotated.values.size() != 1 || annotated.values.front()->count == 0) return std::nullopt;
+    if (const auto number = constant(setter)) return GivenValue{extended(*number, width), 1};
+    if (annotated.values.size() != 1) return std::nullopt;
     const ValueProfile& recorded = *annotated.values.front();
-    for (const TopValue& top : recorded.top)
-        values.shares[number_of(top.value)] +=
-            static_cast<double>(top.count) / static_cast<double>(recorded.count);
-    return values;
+    if (!recorded.invariance || recorded.top.empty()) return std::nullopt;
+    return GivenValue{extended(number_of(recorded.top.front().value), width),
+                      recorded.invariance->lower_bound};
 }
 
 // Returns what `reg` holds at the call at code[call].
-std::optional<Values> passed_values(const AnnotatedFunction& caller, std::size_t call,
-                                    ZydisRegister reg, const std::set<CodeLocation>& joins) {
+std::optional<GivenValue> passed_value(const AnnotatedFunction& caller, std::size_t call,
+                                       ZydisRegister reg, const std::set<CodeLocation>& joins) {
     for (std::size_t i = call; i > 0; --i) {
         const AnnotatedInstruction& later = caller.code[i];
         if (later.behind_gap || joins.contains({caller.start.module, later.address}))
@@ -90,21 +96,19 @@ std::optional<Values> passed_values(const AnnotatedFunction& caller, std::size_t
             operands, [&](const ZydisDecodedOperand& operand) { return writes(operand, reg); });
         if (written == operands.end()) continue;
         if (written != operands.begin()) return std::nullopt;  // one of several results
-        return values_of(annotated, *instruction);
+        return value_of(annotated, *instruction);
     }
     return std::nullopt;
 }
 
 // Returns what `reg` holds when `site` calls; nothing if that is not known.
-std::optional<Values> values_at(const CallSite& site, ZydisRegister reg,
-                                const std::set<CodeLocation>& joins, Annotator& annotator) {
+std::optional<GivenValue> value_at(const CallSite& site, ZydisRegister reg,
+                                   const std::set<CodeLocation>& joins, Annotator& annotator) {
     const AnnotatedFunction& caller = annotator.annotate(site.at);
     const auto call = std::ranges::lower_bound(caller.code, site.at.address, std::less{},
                                                &AnnotatedInstruction::address);
     if (call == caller.code.end() || call->address != site.at.address) return std::nullopt;
-    auto values =
-        passed_values(caller, static_cast<std::size_t>(call - caller.code.begin()), reg, joins);
-    return values && !values->shares.empty() ? values : std::nullopt;
+    return passed_value(caller, static_cast<std::size_t>(call - caller.code.begin()), reg, joins);
 }
 
 ZydisRegister register_of(const std::string& name) {
@@ -117,13 +121,10 @@ class Passed {
   public:
     explicit Passed(double entries) : entries_(entries) {}
 
-    void add(const CallSite& site, const Values& values) {
-        for (const auto& [number, share] : values.shares)
-            if (is_plain_number(number, values.width_bytes))
-                calls_[number] += share * static_cast<double>(site.count);
-        const auto most = std::ranges::max_element(values.shares, std::less{},
-                                                   [](const auto& each) { return each.second; });
-        sites_.push_back({site, most->first, most->second});
+    void add(const CallSite& site, const GivenValue& given) {
+        if (is_plain_number(given.number, 8))
+            calls_[given.number] += given.share * static_cast<double>(site.count);
+        sites_.push_back({site, given.number, given.share});
     }
 
     // Nothing if no number is passed in most calls.
@@ -155,9 +156,7 @@ std::vector<std::string> read_arguments(std::span<const AnnotatedInstruction> co
     std::set<ZydisRegister> decided;
     for (const AnnotatedInstruction& each : code) {
         const auto instruction = each.decode();
-        if (!instruction || instruction->flow() == Flow::call ||
-            instruction->flow() == Flow::indirect_call)
-            break;
+        if (!instruction || !goes_on(instruction->flow())) break;
         for (const ZydisRegister reg : integer_arguments) {
             if (decided.contains(reg)) continue;
             const auto operands = instruction->operands();
@@ -186,8 +185,8 @@ std::vector<PassedArgument> passed_arguments(const AnnotatedFunction& callee, do
     for (const std::string& name : read_arguments(callee.code)) {
         Passed passed(entries);
         for (const CallSite& site : sites)
-            if (const auto values = values_at(site, register_of(name), joins, annotator))
-                passed.add(site, *values);
+            if (const auto given = value_at(site, register_of(name), joins, annotator))
+                passed.add(site, *given);
         if (auto argument = passed.take(name)) arguments.push_back(std::move(*argument));
     }
     return arguments;

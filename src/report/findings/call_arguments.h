@@ -20,20 +20,21 @@ struct CallSite {
 struct PassedValue {
     CallSite site;
     std::uint64_t value = 0;
-    double share = 0;  // of the site's calls
+    double share = 0;  // of the site's calls, at least
 };
 
 // An argument in a general register (System V ABI, 3.2.3).
 struct PassedArgument {
     std::string name;         // "rdi"
     std::uint64_t value = 0;  // the most frequent one
-    // Of all entries; those whose value is not known count as having another one.
+    // Of all entries, at least; those whose value is not known count as having another one.
     double share = 0;
     std::vector<PassedValue> sites;  // most calls first; only those that are known
 };
 
-// Returns the names of the argument registers that the function reads before it writes them, in the
-// order of its code. What it only passes on to another function does not count.
+// Returns the names of the argument registers that the function reads before it writes them, in its
+// code to the first call, return or jump. What it only passes on to another function does not
+// count.
 std::vector<std::string> read_arguments(std::span<const AnnotatedInstruction> code);
 
 // Returns each argument that `callee` reads and that is the same plain number in most calls. A

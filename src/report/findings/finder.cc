@@ -43,13 +43,6 @@ bool looks_like_pointer(const std::vector<std::byte>& value) {
     return number >= 0x10000 && number < std::uint64_t{1} << 47;
 }
 
-// Small numbers, also negative ones of 4 or 8 bytes.
-std::string number_text(std::uint64_t number) {
-    const bool is_half = number <= 0xffffffff && number >= 0x80000000;
-    return std::to_string(is_half ? static_cast<std::int32_t>(number)
-                                  : static_cast<std::int64_t>(number));
-}
-
 // An executed instruction, decoded.
 struct FindingSite {
     const AnnotatedFunction& function;
@@ -187,20 +180,21 @@ class Finder {
         for (const PassedArgument& argument :
              passed_arguments(function, entries, callers->second, joins_, annotator_)) {
             if (found.contains(argument.name)) continue;
-            const std::string number = number_text(argument.value);
+            const std::string number = std::to_string(static_cast<std::int64_t>(argument.value));
             Finding finding{
                 .kind = FindingKind::argument,
                 .at = function.start,
                 .what = fmt::format("{} of {} is {}", argument.name, function.name, number),
-                .evidence = {fmt::format("{} in {} of {} calls", number, percent(argument.share),
-                                         short_count(entries))},
+                .evidence = {fmt::format("{} in at least {} of {} calls", number,
+                                         percent(argument.share), short_count(entries))},
                 .share = certain(argument.share, entries),
                 .at_stake = function.share};
             for (const PassedValue& each : argument.sites) {
                 if (finding.evidence.size() > 3) break;
-                finding.evidence.push_back(fmt::format(
-                    "from {}: {} in {} of {}", name(each.site.at), number_text(each.value),
-                    percent(each.share), count_text(each.site.count)));
+                finding.evidence.push_back(
+                    fmt::format("from {}: {} in at least {} of {}", name(each.site.at),
+                                std::to_string(static_cast<std::int64_t>(each.value)),
+                                percent(each.share), count_text(each.site.count)));
             }
             add(std::move(finding), min_invariance_found);
         }

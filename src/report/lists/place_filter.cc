@@ -20,6 +20,8 @@ bool is_library_name(std::string_view file) {
 
 bool is_system_library(std::string_view path) {
     if (path == "[vdso]" || path == "[vsyscall]") return true;
+    constexpr std::string_view replaced = " (deleted)";  // as /proc names files
+    if (path.ends_with(replaced)) path.remove_suffix(replaced.size());
     const bool is_among_them = std::ranges::any_of(
         library_folders, [&](std::string_view folder) { return path.starts_with(folder); });
     return is_among_them && is_library_name(base_name(path));

@@ -18,6 +18,8 @@ struct PlaceRequest {
     std::string function;   // name or pattern; empty: all
     std::string module;     // path, file name, or a pattern of either; empty: all
     bool own_only = false;  // leaves out what is_system_library()
+
+    bool is_all() const { return function.empty() && module.empty() && !own_only; }
 };
 
 class PlaceFilter {

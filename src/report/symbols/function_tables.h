@@ -15,6 +15,7 @@ namespace shadowprof {
 // Thread-safe. Reading the functions of a large file takes tens of milliseconds.
 class FunctionTables {
   public:
+    // `search`: where open() looks for debug information. Servers may take minutes.
     explicit FunctionTables(DebugSearch search = DebugSearch::this_host) : search_(search) {}
     FunctionTables(const FunctionTables&) = delete;
     FunctionTables& operator=(const FunctionTables&) = delete;
@@ -25,9 +26,6 @@ class FunctionTables {
     // beside it. No thread waits for another one that reads, so two that ask for a new file at once
     // both read it.
     std::shared_ptr<const FunctionTable> of(const ElfFile& file);
-
-    // How the debug information of the files is looked for.
-    DebugSearch search() const { return search_; }
 
     // Reads the debug information of a file in a thread of its own, for open(). Where it is
     // compressed, as that of Debian's C library, this takes more than a hundred milliseconds.

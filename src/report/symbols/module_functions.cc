@@ -57,7 +57,7 @@ ModuleFunctions::Table ModuleFunctions::read(std::uint32_t number, const ModuleT
     } else {
         return {};
     }
-    auto file = ElfFile::open(path, tables_.search());
+    auto file = ElfFile::open(path);
     const bool usable = file && (module.build_id.empty() || (*file)->build_id() == module.build_id);
     if (!usable) return nullptr;
     auto table = tables_.of(**file);

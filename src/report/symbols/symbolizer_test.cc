@@ -359,9 +359,23 @@ TEST_CASE("a short name that stands for a text without end is left alone") {
                   "((i32, i32), (i32, i32)))>");
     }
     CHECK(demangle(in_rust + "E") == in_rust + "E");
-    std::string in_d = "_D1aF";
-    for (int i = 0; i < 40; ++i) in_d += "HQbQd";
+    // An array by arrays of a type of 3,000 letters: references (Q) lead to the type before.
+    std::string in_d = "_D1aF" + std::string(16, 'H') + "S3000" + std::string(3000, 'a');
+    for (int i = 0; i < 16; ++i) in_d += "Qbhi";
     CHECK(demangle(in_d + "Zv") == in_d + "Zv");
+}
+
+TEST_CASE("a short name that would be read without end, and print nothing, is left alone") {
+    // An empty pack is looked for in p<p<...>, p<...>>.
+    std::string in_cpp = "_Z1fDp1qI1A1pIS0_S0_E";
+    for (char c : std::string("123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+        const std::string before = std::string("S") + c + "_";
+        in_cpp += "S1_I" + before + before + "E";
+    }
+    CHECK(demangle(in_cpp + "E") == in_cpp + "E");
+    for (const char* in_rust : {"_RMINtC1a1bFGzzzzzzzzzz_EuEu", "_RMINtC1a1bDGzzz_EuEu"})
+        CHECK(demangle(in_rust) == in_rust);
+    CHECK(demangle("_ZN1AC1IJiEEEDpOT_") == "A::A<int>(int&&)");
 }
 
 }  // namespace shadowprof::symbolizer_test

@@ -1,6 +1,6 @@
 #include "report/text/advice.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <map>
@@ -33,12 +33,16 @@ std::string few_samples(const Profile& profile) {
         collected == sampling.counters.end() ? sampling.samples : collected->second;
     if (sampling.exact || samples == 0 || samples >= BatchSizes::min_batches) return "";
     const auto budget = profile.overhead.budget_percent;
-    return fmt::format(
-        "Only {}: shares may be far off. Let it run longer{}, or count everything with run "
-        "--mode=exact.",
-        counted(samples, "sample"),
-        budget > 0 ? fmt::format(", allow it more than {} with --budget", percent(budget / 100))
-                   : "");
+    // A process that was attached to usually goes on.
+    const RunInfo& run = profile.run;
+    const bool can_run_again = run.merged_runs == 1 && (run.exit_status || run.exit_signal);
+    std::vector<std::string> remedies = {"let it run longer"};
+    if (budget > 0)
+        remedies.push_back(
+            fmt::format("allow it more than {} with --budget", percent(budget / 100)));
+    if (can_run_again) remedies.emplace_back("count everything with run --mode=exact");
+    return fmt::format("Only {}: shares may be far off. Remedies: {}.", counted(samples, "sample"),
+                       fmt::join(remedies, "; "));
 }
 
 std::string ended_by_input(const Profile& profile) {

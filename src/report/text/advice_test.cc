@@ -32,8 +32,13 @@ TEST_CASE("few samples are told, with what gives more") {
     profile.sampling.counters["samples_collected"] = 3;
     CHECK(advice_for(profile) ==
           std::vector<std::string>{
-              "Only 3 samples: shares may be far off. Let it run longer, allow it more than 1.0% "
-              "with --budget, or count everything with run --mode=exact."});
+              "Only 3 samples: shares may be far off. Remedies: let it run longer; allow it more "
+              "than 1.0% with --budget; count everything with run --mode=exact."});
+    profile.run.exit_status.reset();
+    profile.overhead.budget_percent = 0;
+    CHECK(advice_for(profile) ==
+          std::vector<std::string>{
+              "Only 3 samples: shares may be far off. Remedies: let it run longer."});
     profile.sampling.counters["samples_collected"] = 8;
     CHECK(advice_for(profile).empty());
     profile.sampling.counters["samples_collected"] = 1;

@@ -272,7 +272,7 @@ std::vector<ListRow> all_rows() {
         ListRow{"hazard", "hazards", names_of(hazard_keys), &FullLists::hazards},
         ListRow{"address", "addresses of loads", names_of(address_keys), &FullLists::addresses},
         ListRow{"stream", "data streams", names_of(stream_keys), &FullLists::streams},
-        ListRow{"probe", "probes", {"count"}, &FullLists::probes}};
+        ListRow{"probe", "probes", {}, &FullLists::probes}};
     for (const KindTable& table : kind_tables(Profile{}))
         rows.push_back({table.word, table.names.plural, names_of(row_keys), nullptr});
     return rows;
@@ -320,6 +320,13 @@ Result<void> check(const ListRequest& request) {
     for (const std::string& name : request.by) {
         const ListRow* row = find_row(name);
         if (row == nullptr) return bad_option_value("--by", printable(name), list_names());
+        const bool is_whole = row->keys.empty();
+        if (is_whole && (!request.sort.empty() || !request.places.is_all()))
+            return Error{
+                ErrorCode::usage, 0,
+                fmt::format("--by={} shows all in its order; --sort, --filter, --module and "
+                            "--user cannot be used with it",
+                            name)};
         if (!request.sort.empty() &&
             std::find(row->keys.begin(), row->keys.end(), request.sort) == row->keys.end())
             return bad_option_value(fmt::format("--by={} --sort", name), printable(request.sort),

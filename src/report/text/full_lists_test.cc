@@ -134,6 +134,8 @@ TEST_CASE("probes are shown whole, or as much of each as asked for") {
     for (const ProbeProfile& probe : profile.probes) CHECK(has(all, "Probe " + probe.name));
     CHECK(printed({.by = {"probe"}, .top = 1}, profile).size() < all.size());
     CHECK(printed({.by = {"probe"}}) == "no probes in the profile\n");
+    CHECK_FALSE(check({.by = {"probe"}, .sort = "count"}));
+    CHECK_FALSE(check({.by = {"probe"}, .places = {.function = "f"}}));
 }
 
 TEST_CASE("every list can be shown of a profile that has something in every part") {

@@ -77,10 +77,9 @@ Result<void> check_debug_search(DebugSearch search) {
     }
     return Error{
         ErrorCode::unsupported, 0,
-        fmt::format(
-            "--debuginfod: {} cannot be loaded; install elfutils' debuginfod library, and use "
-            "a shadowprof that is not static",
-            library)};
+        fmt::format("--debuginfod: {} cannot be loaded: elfutils' debuginfod library is not "
+                    "installed, or this shadowprof is a static one",
+                    library)};
 }
 
 void set_debug_search(Dwfl_Module* module, DebugSearch search) {
@@ -98,10 +97,10 @@ int find_debug_file(Dwfl_Module* module, void** userdata, const char* module_nam
     // A link without a check sum leads to a dwz file, which only its build-id can identify.
     if (fd < 0 && debuglink_file != nullptr && debuglink_crc != 0 && file_name != nullptr)
         fd = find_by_debuglink(file_name, debuglink_file, debuglink_crc, debuginfo_file_name);
-    // Without a link it looks by build-id alone.
+    // Without a file and a link it looks by build-id alone.
     if (fd < 0 && *userdata != nullptr)
-        fd = dwfl_standard_find_debuginfo(module, userdata, module_name, base, file_name, nullptr,
-                                          0, debuginfo_file_name);
+        fd = dwfl_standard_find_debuginfo(module, userdata, module_name, base, nullptr, nullptr, 0,
+                                          debuginfo_file_name);
     return fd;
 }
 
