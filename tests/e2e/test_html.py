@@ -87,8 +87,20 @@ class Report(Page):
         for link in links:
             self.open(browser, link)
             self.assertGreater(len(browser.text()), 60, link)
+            self.assertNotIn("[object", browser.text())
             shown = browser.evaluate("document.querySelector('[aria-current=page]').hash")
             self.assertEqual(shown, link)
+        self.assert_calm(browser)
+
+    def test_the_overview_begins_with_what_is_thin(self):
+        data = json.loads(self.profile_path.read_text())
+        data["sampling"]["exact"]["stopped_early"] = "it runs 32-bit code"
+        self.profile_path.write_text(json.dumps(data))
+        self.report()
+        browser = self.browser()
+        self.open(browser)
+        self.assertIn("Counts are partial: it runs 32-bit code.", browser.text())
+        self.assertNotIn("[object", browser.text())
         self.assert_calm(browser)
 
     def row(self, browser, name):

@@ -43,6 +43,11 @@ bool looks_like_pointer(const std::vector<std::byte>& value) {
     return number >= 0x10000 && number < std::uint64_t{1} << 47;
 }
 
+// "all", "at least 95.6%"
+std::string at_least(double share) {
+    return share == 1 ? "all" : fmt::format("at least {}", percent(share));
+}
+
 // An executed instruction, decoded.
 struct FindingSite {
     const AnnotatedFunction& function;
@@ -185,16 +190,16 @@ class Finder {
                 .kind = FindingKind::argument,
                 .at = function.start,
                 .what = fmt::format("{} of {} is {}", argument.name, function.name, number),
-                .evidence = {fmt::format("{} in at least {} of {} calls", number,
-                                         percent(argument.share), short_count(entries))},
+                .evidence = {fmt::format("{} in {} of {} calls", number, at_least(argument.share),
+                                         short_count(entries))},
                 .share = certain(argument.share, entries),
                 .at_stake = function.share};
             for (const PassedValue& each : argument.sites) {
                 if (finding.evidence.size() > 3) break;
                 finding.evidence.push_back(
-                    fmt::format("from {}: {} in at least {} of {}", name(each.site.at),
+                    fmt::format("from {}: {} in {} of {}", name(each.site.at),
                                 std::to_string(static_cast<std::int64_t>(each.value)),
-                                percent(each.share), count_text(each.site.count)));
+                                at_least(each.share), count_text(each.site.count)));
             }
             add(std::move(finding), min_invariance_found);
         }

@@ -16,7 +16,7 @@ AllocatedSize size_of(const PlaceRange& entry) {
 }
 
 // Writes a text as probes do.
-std::string quoted(std::string_view text) {
+std::string probe_literal(std::string_view text) {
     std::string result = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') result += '\\';
@@ -30,7 +30,7 @@ std::string quoted(std::string_view text) {
 std::vector<std::string> entries_of_functions(const std::vector<std::string>& globs) {
     std::vector<std::string> texts;
     for (const auto& glob : globs)
-        texts.push_back("function ~ " + quoted(glob) + " && entry { count() }");
+        texts.push_back("function ~ " + probe_literal(glob) + " && entry { count() }");
     return texts;
 }
 

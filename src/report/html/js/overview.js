@@ -139,14 +139,15 @@ function shareCell(share, error, most) {
 function findings() {
     const {findings, total} = part('findings');
     if (findings.length === 0) return '';
+    const most = Math.max(...findings.map((each) => each.at_stake));
     const more = total > findings.length ? `, the first ${findings.length} of ${total}` : '';
     return smallTable(
-        `Findings, by what is at stake at most${more}`,
+        `Findings, by what is at stake at most; those in the system's libraries last${more}`,
         [['At stake', 'share'], ['Finding', ''], ['At', 'place'], ['Holds for', 'number'],
          ['Evidence', '']],
         findings.map(
             (each) =>
-                [[bar(ratio(each.at_stake, findings[0].at_stake)), each.stake],
+                [[bar(ratio(each.at_stake, most)), each.stake],
                  [node('b', {}, `${each.kind}: `), node('code', {}, each.what), node('br', {}),
                   each.advice],
                  placeLink(each.at), `${percent(each.share)} or more`,
@@ -304,7 +305,7 @@ function showOverview(container) {
     const data = part('overview');
     container.append(
         node('h2', {}, 'Overview'),
-        data.advice.map((sentence) => node('p', {class: 'warning'}, sentence)), findings(),
+        ...data.advice.map((sentence) => node('p', {class: 'warning'}, sentence)), findings(),
         node('div', {class: 'columns'}, runFacts(data), sampledFacts(data), costFacts(data)),
         data.notes.length === 0 ?
             '' :
