@@ -66,15 +66,23 @@ int main(int argc, char** argv) {
 
 
 class Findings(TestCase):
-    def poly(self, varies):
+    def findings_in(self, program_text, varies):
+        """Returns the findings in a program of C, by its exact counts."""
         if shutil.which("gcc") is None:
             self.skipTest("gcc is not installed")
-        source, program = self.folder / "poly.c", self.folder / "poly"
-        source.write_text(POLY)
-        subprocess.run(["gcc", "-g", "-O1", f"-DVARIES={varies}", "-o", program, source], check=True)
-        done, _ = self.profile(program, "20000", options=("--mode=exact", "--profiles=edge,call,value"))
+        source, program = self.folder / "work.c", self.folder / "work"
+        source.write_text(program_text)
+        subprocess.run(["gcc", "-g", "-O2", f"-DVARIES={varies}", "-o", program, source],
+                       check=True)
+        done, _ = self.profile(program, "20000",
+                               options=("--mode=exact", "--profiles=edge,call,value"))
         self.assertEqual(done.code, 0, done.stderr)
-        return self.shadowprof("report", "--findings", "--top=0", self.profile_path).stdout.decode()
+        shown = self.shadowprof("report", "--findings", "--top=0", self.profile_path)
+        self.assertEqual(shown.code, 0, shown.stderr)
+        return shown.stdout.decode()
+
+    def poly(self, varies):
+        return self.findings_in(POLY, varies)
 
     def test_an_argument_is_found_by_what_calls_pass(self):
         text = self.poly(varies=0)
@@ -87,18 +95,7 @@ class Findings(TestCase):
         self.assertNotIn("of poly is", self.poly(varies=1))
 
     def found(self, varies):
-        if shutil.which("gcc") is None:
-            self.skipTest("gcc is not installed")
-        source, program = self.folder / "work.c", self.folder / "work"
-        source.write_text(PROGRAM)
-        subprocess.run(["gcc", "-g", "-O2", f"-DVARIES={varies}", "-o", program, source],
-                       check=True)
-        done, _ = self.profile(program, "20000",
-                               options=("--mode=exact", "--profiles=edge,call,value"))
-        self.assertEqual(done.code, 0, done.stderr)
-        shown = self.shadowprof("report", "--findings", "--top=0", self.profile_path)
-        self.assertEqual(shown.code, 0, shown.stderr)
-        return shown.stdout.decode()
+        return self.findings_in(PROGRAM, varies)
 
     def test_what_is_there_is_found(self):
         text = self.found(varies=0)
