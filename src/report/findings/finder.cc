@@ -154,6 +154,7 @@ class Finder {
 
     void look_at_argument(const FindingSite& site, const std::string& argument,
                           std::set<std::string>& found) {
+        if (found.contains(argument)) return;
         const ValueProfile* value = nullptr;
         const TopValue* top = top_of(site, value);
         if (!top || (argument.starts_with('r') &&

@@ -80,12 +80,12 @@ std::string unnamed_functions(const Profile& profile, SymbolSource& symbols,
     const std::string& path = profile.modules[most.module].path;
     if (path.starts_with('/'))
         return fmt::format(
-            "{} is in {}, which has no names of functions: install its debug symbols, or get them "
+            "{} is in functions of {} that have no names: install its debug symbols, or get them "
             "with --debuginfod.",
             percent(most.share), printable(path));
     if (path == anonymous_module || process_of_anonymous_module(path))
         return fmt::format(
-            "{} is in code that the program made, which has no names: let its compiler write "
+            "{} is in code without names that the program made: let its compiler write "
             "/tmp/perf-PID.map, as by node --perf-basic-prof or python3 -X perf.",
             percent(most.share));
     return "";

@@ -78,12 +78,12 @@ TEST_CASE("code without names is told by where it is") {
     auto sentences = advice_for(profile);
     REQUIRE(sentences.size() == 1);
     CHECK(sentences[0].starts_with(
-        "48.4% is in /usr/lib/libbare.so, which has no names of functions: install its debug"));
+        "48.4% is in functions of /usr/lib/libbare.so that have no names: install its debug"));
     for (const char* path : {"[anon]", "[anon 4711]"}) {
         profile.modules.back().path = path;
         sentences = advice_for(profile);
         REQUIRE(sentences.size() == 1);
-        CHECK(sentences[0].starts_with("48.4% is in code that the program made"));
+        CHECK(sentences[0].starts_with("48.4% is in code without names that the program made"));
     }
     profile.modules.back().path = "[vdso]";
     CHECK(advice_for(profile).empty());
