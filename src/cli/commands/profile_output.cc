@@ -198,7 +198,7 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::s
     Profile& profile = outcome.profile;
     add_request(request, profile);
     // Servers are asked only now, when nothing waits for the answer but the user.
-    FunctionTables of_servers(request.debug_search);
+    FunctionTables of_servers(DebugSearch::servers_too);
     const bool asks = request.debug_search == DebugSearch::servers_too;
     Symbolizer symbols(profile.modules, {.root = "",
                                          .perf_map = perf_map,

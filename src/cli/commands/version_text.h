@@ -1,4 +1,4 @@
-// What `shadowprof --version` prints.
+// The text of `shadowprof --version`.
 #pragma once
 
 #include <string>

@@ -1,42 +1,32 @@
 // SIGTSTP, by which a user stops a command for a while (Ctrl-Z).
 #pragma once
 
-#include <signal.h>
-
-#include "base/files/fd.h"
-#include "base/result.h"
+#include "cli/terminal/counted_signal.h"
 
 namespace shadowprof {
 
 // The process that the user sees stops, and the tracer does not: it only takes no samples
-// meanwhile, so that the target is never left held. Create it before the fork that makes the
-// tracer, which has to be in another process group. If shadowprof's caller had set the signal to be
-// ignored, it stays ignored.
+// meanwhile, so that the target is never left held. The tracer has to be in another process group.
 class PauseSignal {
   public:
-    // Error: system.
+    // See CountedSignal::take().
     static Result<PauseSignal> take();
-
-    PauseSignal(PauseSignal&&) = default;
-    PauseSignal& operator=(PauseSignal&&) = delete;
-    ~PauseSignal();
 
     // In the process that the user sees: readable when the signal has come; call stop() then. -1 if
     // the signal is ignored.
-    int fd() const { return arrived_.get(); }
+    int fd() const { return signal_.fd(); }
     // Stops this process as the signal does by default. Returns when the process goes on.
     void stop();
 
     // To be called in the tracer.
-    void leave_to_other();
+    void leave_to_other() { signal_.leave_to_other(); }
     // An eventfd that counts pauses: 1 when a pause begins, 1 more when it ends.
-    int handed_on() const { return handed_on_.get(); }
+    int handed_on() const { return signal_.counted(); }
 
   private:
-    PauseSignal(UniqueFd handed_on) : handed_on_(std::move(handed_on)) {}
+    explicit PauseSignal(CountedSignal signal) : signal_(std::move(signal)) {}
 
-    UniqueFd arrived_, handed_on_;
-    sigset_t before_;
+    CountedSignal signal_;
 };
 
 }  // namespace shadowprof

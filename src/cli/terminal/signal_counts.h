@@ -1,4 +1,4 @@
-// What a user asks for by signals while a program is profiled.
+// Counts of the signals by which a user changes a run.
 #pragma once
 
 namespace shadowprof {

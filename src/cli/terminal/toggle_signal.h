@@ -1,19 +1,15 @@
 // SIGUSR2, which switches sampling off and on again.
 #pragma once
 
-#include <signal.h>
-
-#include "base/files/fd.h"
-#include "base/result.h"
+#include "cli/terminal/counted_signal.h"
 
 namespace shadowprof {
 
-// Create it before the fork that makes the tracer. The signal has no effect in the tracer, or else
-// a signal for the whole process group would count twice. If shadowprof's caller had set the signal
-// to be ignored, it stays ignored.
+// The signal has no effect in the tracer, or else a signal for the whole process group would count
+// twice.
 class ToggleSignal {
   public:
-    // Error: system.
+    // See CountedSignal::take().
     static Result<ToggleSignal> take();
 
     ToggleSignal(ToggleSignal&&) = default;
@@ -22,19 +18,18 @@ class ToggleSignal {
 
     // In the process that the user sees: readable when the signal has come; call hand_on() then. -1
     // if the signal is ignored.
-    int fd() const { return arrived_.get(); }
+    int fd() const { return signal_.fd(); }
     void hand_on();
 
     // To be called in the tracer.
     void leave_to_other();
     // An eventfd that counts the signals.
-    int handed_on() const { return handed_on_.get(); }
+    int handed_on() const { return signal_.counted(); }
 
   private:
-    ToggleSignal(UniqueFd handed_on) : handed_on_(std::move(handed_on)) {}
+    explicit ToggleSignal(CountedSignal signal) : signal_(std::move(signal)) {}
 
-    UniqueFd arrived_, handed_on_;
-    sigset_t before_;
+    CountedSignal signal_;
 };
 
 }  // namespace shadowprof

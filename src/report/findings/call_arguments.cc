@@ -183,10 +183,10 @@ std::vector<PassedArgument> passed_arguments(const AnnotatedFunction& callee, do
     if (sites.size() > max_sites) sites.resize(max_sites);
     std::vector<PassedArgument> arguments;
     for (const std::string& name : read_arguments(callee.code)) {
+        const ZydisRegister reg = register_of(name);
         Passed passed(entries);
         for (const CallSite& site : sites)
-            if (const auto given = value_at(site, register_of(name), joins, annotator))
-                passed.add(site, *given);
+            if (const auto given = value_at(site, reg, joins, annotator)) passed.add(site, *given);
         if (auto argument = passed.take(name)) arguments.push_back(std::move(*argument));
     }
     return arguments;

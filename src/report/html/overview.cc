@@ -168,8 +168,7 @@ void write_overview(const PageData& page, JsonWriter& json) {
     write_processes(profile, json);
     write_threads(profile.threads, json);
     write_words(json, "advice",
-                advice(profile, page.annotator.symbols(),
-                       hot_functions(profile, page.annotator.symbols())));
+                advice(profile, page.annotator.symbols(), page.annotator.functions()));
     write_words(json, "notes", notes);
     json.end_object();
 }
