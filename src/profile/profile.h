@@ -37,6 +37,13 @@ struct Module {
     std::uint64_t size_bytes = 0;  // file size; 0 for pseudo-modules
 };
 
+// The name of a function of a script (code/script_functions.h). Not part of the file, which has it
+// with the location.
+struct ScriptFunction {
+    CodeLocation at;
+    std::string name;
+};
+
 // Instructions and time by the function that executed them (the last of Stack::frames) and by batch
 // of samples. The errors of sums of stacks follow from them. Not part of the file.
 struct FunctionBatches {
@@ -217,6 +224,7 @@ struct Profile {
     std::vector<Path> paths;
     std::vector<Stack> stacks;
     FunctionBatches function_batches;
+    std::vector<ScriptFunction> script_functions;
     std::vector<CallPair> calls;
     std::vector<Method> methods;
     std::vector<ValueProfile> values;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/mapped_interpreters.h"
 #include "cli/commands/probe_places.h"
 #include "cli/commands/profile_output.h"
 #include "cli/options/options.h"
@@ -47,10 +48,11 @@ Result<void> attach(const RunRequest& request, const Shielded& shielded) {
     };
     TRY_ASSIGN(auto control, open_control(request, shielded, output, perf_map_of_pid, tables));
     MappedPlaces places;
+    MappedInterpreters interpreters;
     ModuleFunctions functions(tables);
     TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {
                    return attach_target(request.options, shielded.end_request(), on_progress,
-                                        &control, {&places, &functions});
+                                        &control, {&places, &functions, &interpreters});
                }));
     if (shielded.is_orphaned()) return {};
     std::optional<std::string> why_nothing;

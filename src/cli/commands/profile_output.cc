@@ -42,7 +42,8 @@ class SafeDumpFile final : public DumpFile {
         Symbolizer symbols(profile.modules, {.root = "",
                                              .perf_map = perf_map_of_(profile.run.pid),
                                              .files = outcome.files,
-                                             .tables = &tables_});
+                                             .tables = &tables_,
+                                             .script_functions = profile.script_functions});
         TRY(save_profile(profile, symbols, output_, request_.options.max_profile_bytes));
         return {};
     }
@@ -203,7 +204,8 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::s
     Symbolizer symbols(profile.modules, {.root = "",
                                          .perf_map = perf_map,
                                          .files = outcome.files,
-                                         .tables = asks ? &of_servers : &tables});
+                                         .tables = asks ? &of_servers : &tables,
+                                         .script_functions = profile.script_functions});
     TRY_ASSIGN(const std::string name, save(profile, symbols, output, request.options));
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows the rest.

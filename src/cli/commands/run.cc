@@ -3,6 +3,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/launch_check.h"
+#include "cli/commands/mapped_interpreters.h"
 #include "cli/commands/probe_places.h"
 #include "cli/commands/profile_output.h"
 #include "cli/options/options.h"
@@ -32,6 +33,7 @@ int run(const RunRequest& request, const Shielded& shielded) {
     auto control = open_control(request, shielded, *output, perf_map_path, tables);
     if (!control) return failed("run", control.error());
     MappedPlaces places;
+    MappedInterpreters interpreters;
     const bool is_exact = request.options.mode == SamplingMode::exact;
     using enum ModuleFunctions::Beforehand;
     ModuleFunctions functions(tables, is_exact ? debug_information : nothing);
@@ -42,7 +44,7 @@ int run(const RunRequest& request, const Shielded& shielded) {
              .on_progress = on_progress,
              .on_start = [&](pid_t program) { shielded.send_program_id(program); },
              .part_file = part_files(request, shielded, *output, perf_map_path, tables)},
-            &*control, {&places, &functions});
+            &*control, {&places, &functions, &interpreters});
     });
     if (!outcome) return failed("run", outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;

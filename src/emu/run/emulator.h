@@ -30,6 +30,7 @@
 #include "emu/translation/translator.h"
 #include "emu/watch/access_watcher.h"
 #include "emu/watch/probe_watch.h"
+#include "emu/watch/python_watch.h"
 #include "emu/watch/region_watch.h"
 
 namespace shadowprof {
@@ -48,8 +49,11 @@ class TraceSink {
     // buffer. If it returns false, the buffer is submitted before more notes come; there must still
     // be room for the notes of one instruction.
     virtual bool note(const ProbeRecord&, std::size_t /*words*/) { return true; }
+    // Of a frame of a script: its own, one of its function, and the texts of that.
+    static constexpr std::size_t max_notes_of_script = 26;
     // Each probe may have one, and the call of an allocator.
-    static constexpr std::size_t max_notes_of_instruction = ProbeSet::max_probes + 1;
+    static constexpr std::size_t max_notes_of_instruction =
+        ProbeSet::max_probes + 1 + max_notes_of_script;
 };
 
 // Single-steps instructions on the replica that cannot be translated.
@@ -129,6 +133,13 @@ class Emulator {
         regions_ = regions;
         translator_.instrument_regions(regions);
     }
+    // From now on, the Python functions that threads begin in, and those that the interpreter goes
+    // on with, are noted in the trace; null: they are not. Must not be called during a run. Forgets
+    // all code.
+    void watch_python(PythonWatch* python) {
+        python_ = python;
+        translator_.instrument_python(python);
+    }
     // From now on, runs keep `time` at what the guest has executed, whenever the handler of system
     // calls is asked and at their end, and RDTSC and RDTSCP show it. Null: runs do not count.
     void keep_time(GuestTime* time) { time_ = time; }
@@ -196,6 +207,7 @@ class Emulator {
     Nondeterminism nondeterminism_ = Nondeterminism::native;
     AccessWatcher* watcher_ = nullptr;
     ProbeWatch* probes_ = nullptr;
+    PythonWatch* python_ = nullptr;
     RegionWatch* regions_ = nullptr;
     GuestTime* time_ = nullptr;
     const AwaitedState* awaited_ = nullptr;

@@ -135,6 +135,7 @@ bool Emulator::Run::begin_turn() {
     had_turn_[threads_.current()] = true;
     if (!is_over()) new_buffer();
     if (!is_over()) note_call_result();
+    if (!is_over() && e_.python_ && began_at_) note_python_stack();
     if (is_over()) return true;
     if (limits_.one_instruction)
         enter_entry(e_.translator_.one_instruction(pacer_.level(), pc_), pc_);
@@ -518,34 +519,11 @@ void Emulator::Run::on_instrumented() {
     }
     const auto clears = e_.translator_.counters().cache_clears;
     bool has_room = !e_.regions_ || follow_regions();
+    if (e_.python_) has_room &= note_python();
     if (e_.probes_) has_room &= note_probed();
     if (!has_room) return on_notes_full();
     if (clears != e_.translator_.counters().cache_clears) return enter_at(pc_);
     enter_entry(e_.translator_.behind_instrumentation(block), pc_);
-}
-
-// The current thread may enter or leave a counted function. False if the sink has no room for more.
-// The same instruction may then come again, which the watch takes for one step.
-bool Emulator::Run::follow_regions() {
-    auto& regions = *e_.regions_;
-    if (!regions.is_watched(pc_)) return true;
-    const auto thread = threads_.current();
-    const auto stack_pointer = regions.stack_pointer(pc_, cpu());
-    const auto step = regions.step({.thread = thread,
-                                    .birth = threads_.birth(thread),
-                                    .pc = pc_,
-                                    .stack_pointer = stack_pointer});
-    const auto note_kind = [&](RegionEvent::Kind kind) {
-        return note({.pc = pc_, .value = static_cast<std::uint64_t>(kind), .probe = region_note});
-    };
-    bool has_room = true;
-    if (step.leaves) has_room &= note_kind(RegionEvent::Kind::leave);
-    if (!step.enters) return has_room;
-    has_room &= note_kind(RegionEvent::Kind::enter);
-    const auto return_address = read_value<GuestAddress>(e_.memory_, {stack_pointer});
-    if (return_address && regions.await_return(*return_address))
-        e_.translator_.instrument(*return_address);
-    return has_room;
 }
 
 void Emulator::Run::on_awaited() {
@@ -574,111 +552,6 @@ bool Emulator::Run::is_met(const AwaitedState& state) {
     const bool met = state.all_memory(holds);
     result_.nearly_met = !met;
     return met;
-}
-
-// Adds a note of the current thread behind the last record. False if the sink has no room for more.
-bool Emulator::Run::note(ProbeRecord record) {
-    const auto* cursor = reinterpret_cast<const std::uint64_t*>(context_.trace_cursor);
-    record.thread = threads_.current();
-    return sink_.note(record, static_cast<std::size_t>(start_ - cursor));
-}
-
-// Lets the sink have what was noted, so that it has room for more.
-void Emulator::Run::make_room() {
-    submit_trace();
-    if (pacer_.finished()) return end(SampleEnd::size);
-    new_buffer();
-}
-
-// Notes what is probed of the instruction that is about to run. False if the sink has no room for
-// more.
-bool Emulator::Run::note_probed() {
-    bool room = true;
-    for (const BoundProbe& probe : e_.probes_->at(pc_)) {
-        if (probe.uses_vectors())
-            std::memcpy(cpu().xsave.data(), context_.xsave, cpu().xsave.size());
-        const auto event = evaluate(probe, cpu(), e_.memory_, std::nullopt);
-        if (!event) continue;
-        room &= note({.pc = pc_,
-                      .value = event->value,
-                      .key = event->key,
-                      .probe = event->probe,
-                      .missed = event->missed});
-    }
-    if (const auto size = e_.probes_->allocator_at(pc_))
-        room &= note({.pc = pc_, .value = allocated_bytes(*size, cpu()), .probe = allocation_note});
-    return room;
-}
-
-// False if the sink has no room for more.
-bool Emulator::Run::note_system_call(const BlockInfo& block) {
-    if (!limits_.notes_system_calls || pacer_.level() == TraceLevel::none) return true;
-    const auto number = static_cast<std::uint32_t>(cpu()[Gpr::rax]);
-    if (limits_.notes_call_results)
-        e_.calls_in_progress_[threads_.current()] = {.pc = block.last, .number = number};
-    return note({.pc = block.last,
-                 .value = number,
-                 .key = cpu()[Gpr::rsp],
-                 .probe = is_begun_again(block) ? repeated_call_note : system_call_note});
-}
-
-// The run ends with the current thread's call. Unless that has returned, it was not made, or the
-// thread goes on elsewhere with its result.
-void Emulator::Run::note_call_left(SampleEnd why) {
-    const bool has_returned = why == SampleEnd::size || why == SampleEnd::no_room;
-    if (!has_returned && limits_.notes_call_results)
-        e_.calls_in_progress_[threads_.current()].reset();
-}
-
-// Whether the call, with which `block` ends, is the first that the thread executes.
-bool Emulator::Run::is_begun_again(const BlockInfo& block) const {
-    const auto* cursor = reinterpret_cast<const std::uint64_t*>(context_.trace_cursor);
-    return limits_.notes_call_results && began_at_ == block.last && block.start == block.last &&
-           start_ - cursor <= std::ptrdiff_t{1} + block.value_words;
-}
-
-// What an earlier run has left, and calls that are under way since then.
-void Emulator::Run::find_calls_in_progress() {
-    auto& calls = e_.calls_in_progress_;
-    calls.resize(threads_.size());
-    for (GuestThreads::Index i = 0; i < threads_.size(); ++i) {
-        const CpuState& cpu = threads_.cpu(i);
-        const auto state = threads_.state(i);
-        if (state != GuestThreads::State::runs && state != GuestThreads::State::stopped)
-            calls[i] = {.pc = cpu.rip - syscall_instruction_bytes,
-                        .number = static_cast<std::uint32_t>(cpu[Gpr::rax])};
-    }
-}
-
-// Keeps the results that were not noted: until the thread's next turn, it may get other registers.
-void Emulator::Run::keep_call_results() {
-    auto& calls = e_.calls_in_progress_;
-    calls.resize(threads_.size());
-    for (GuestThreads::Index i = 0; i < threads_.size(); ++i)
-        if (calls[i] && !calls[i]->result && threads_.state(i) == GuestThreads::State::runs &&
-            threads_.cpu(i).rip == calls[i]->pc + syscall_instruction_bytes)
-            calls[i]->result = threads_.cpu(i)[Gpr::rax];
-}
-
-// Notes what the current thread's call has returned, if the thread stands behind one or has left
-// it.
-void Emulator::Run::note_call_result() {
-    if (!limits_.notes_call_results) return;
-    e_.calls_in_progress_.resize(threads_.size());
-    if (pacer_.level() == TraceLevel::none) return;
-    const auto call = std::exchange(e_.calls_in_progress_[threads_.current()], {});
-    if (!call || (!call->result && cpu().rip != call->pc + syscall_instruction_bytes)) return;
-    const bool has_room = note({.pc = call->pc,
-                                .value = call->number,
-                                .key = call->result.value_or(cpu()[Gpr::rax]),
-                                .probe = call_result_note});
-    if (!has_room) make_room();
-}
-
-// The instruction is instrumented again when the next buffer is used.
-void Emulator::Run::on_notes_full() {
-    make_room();
-    if (!is_over()) enter_at(pc_);
 }
 
 void Emulator::Run::on_retired_block() {

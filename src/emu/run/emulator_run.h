@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "emu/run/emulator.h"
@@ -74,6 +76,10 @@ class Emulator::Run {
     void make_room();
     bool follow_regions();
     bool note_probed();
+    bool note_python();
+    void note_python_stack();
+    bool note_frame(const PythonFrame& frame, ProbeRecord note_of_frame);
+    bool note_text(std::string_view text);
     bool note_system_call(const BlockInfo& block);
     void note_call_left(SampleEnd why);
     bool is_begun_again(const BlockInfo& block) const;
@@ -100,8 +106,9 @@ class Emulator::Run {
     std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     // Where the current thread began, if it has executed nothing since it was given its registers.
     std::optional<GuestAddress> began_at_;
-    std::vector<bool> had_turn_;  // by thread
-    std::uint32_t misses_ = 0;    // visits with agreeing telling registers but another state
+    std::vector<bool> had_turn_;                                       // by thread
+    std::unordered_map<GuestAddress, std::uint64_t> noted_functions_;  // PythonWatch::mark()
+    std::uint32_t misses_ = 0;  // visits with agreeing telling registers but another state
     bool turn_over_ = false;
     std::size_t words_behind_cut_ = 0;  // how many more the turn would have: RunLimits::turn_words
     bool is_cut_ = false;

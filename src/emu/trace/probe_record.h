@@ -47,4 +47,23 @@ inline constexpr std::uint32_t region_name_note = system_call_note - 4;
 // behind those of probes.
 inline constexpr std::uint32_t allocation_note = system_call_note - 5;
 
+// ProbeRecord::probe of records of the functions of scripts (emu/watch/python_watch.h). The notes
+// stand where those of a probe would stand, and before them.
+//
+// `pc` names a function, whose first line is `value`, until another such note has the same `pc`.
+// The bytes of its file's name and of its own come first, in script_text_notes, 16 in each; `key`
+// has their numbers, those of the file's name in the upper half.
+inline constexpr std::uint32_t script_function_note = system_call_note - 6;
+inline constexpr std::uint32_t script_text_note = system_call_note - 7;
+// The interpreter goes on with the frame `value` of the function `pc`.
+inline constexpr std::uint32_t script_frame_note = system_call_note - 8;
+// The interpreter is left, and goes on with no frame.
+inline constexpr std::uint32_t script_leave_note = system_call_note - 9;
+// The thread begins in these frames, the innermost first. Each was called from the frame `key`, 0
+// if from none; `missed` is 1 where the interpreter was called for it. The interpreter lies from
+// `value` to `key` of the note before the first.
+inline constexpr std::uint32_t script_interpreter_note = system_call_note - 10;
+inline constexpr std::uint32_t script_stack_note = system_call_note - 11;
+inline constexpr std::uint32_t script_stack_end_note = system_call_note - 12;
+
 }  // namespace shadowprof

@@ -207,7 +207,8 @@ bool Translator::draft_block(GuestAddress start, std::uint32_t limit) {
 bool Translator::needs_exit(const Instruction& instruction) const {
     if (instruments_accesses_) return instruction.accesses_memory();
     const bool is_probed = probes_ && probes_->is_probed(instruction);
-    return is_probed || (regions_ && regions_->watches(instruction));
+    return is_probed || (regions_ && regions_->watches(instruction)) ||
+           (python_ && python_->watches(instruction.address()));
 }
 
 void Translator::instrument_probed(ProbeWatch* probes) {

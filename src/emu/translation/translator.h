@@ -20,6 +20,7 @@
 #include "emu/watch/address_tracker.h"
 #include "emu/watch/awaited_state.h"
 #include "emu/watch/probe_watch.h"
+#include "emu/watch/python_watch.h"
 #include "emu/watch/region_watch.h"
 #include "emu/watch/value_tracker.h"
 
@@ -79,11 +80,17 @@ class Translator {
         clear();
         regions_ = regions;
     }
+    // The same for what `python` watches. Forgets all code.
+    void instrument_python(PythonWatch* python) {
+        clear();
+        python_ = python;
+    }
     // To be called when `regions` watches this instruction, too.
     void instrument(GuestAddress address) { retire_around(address); }
     bool is_instrumented(GuestAddress block_start) const {
         return (probes_ && probes_->is_probed(block_start)) ||
-               (regions_ && regions_->is_watched(block_start));
+               (regions_ && regions_->is_watched(block_start)) ||
+               (python_ && python_->is_watched(block_start));
     }
     // The instruction in the guest's memory; nothing if there is none that could be executed.
     std::optional<Instruction> decode_at(GuestAddress address);
@@ -330,6 +337,7 @@ class Translator {
     bool has_superblocks_ = false;
     bool instruments_accesses_ = false;
     ProbeWatch* probes_ = nullptr;
+    PythonWatch* python_ = nullptr;
     RegionWatch* regions_ = nullptr;
     const AwaitedState* awaited_ = nullptr;
     struct AwaitedExit {

@@ -132,6 +132,7 @@ class Worker {
     BlockTables tables_;
     WorkerConversation conversation_;
     std::unique_ptr<ProbeWatch> probes_, load_probes_;
+    std::unique_ptr<PythonWatch> python_;
     RegionWatch regions_;
     GuestTime time_;
     std::unique_ptr<Emulator> emulator_;
@@ -548,6 +549,11 @@ bool Worker::set_probes(const WorkerSocket::Message& message) {
     if (request->is_program_new != 0) regions_ = {};
     regions_.set_entries({counted, counted + request->counted});
     emulator_->watch_regions(request->has_counted != 0 ? &regions_ : nullptr);
+    emulator_->watch_python(nullptr);
+    python_.reset();
+    if (python_layout(request->python.version))
+        python_ = std::make_unique<PythonWatch>(request->python, emulator_->memory());
+    emulator_->watch_python(python_.get());
     const ProbesSetMessage answer{.understood = probes.has_value()};
     return socket_.send(MessageKind::probes_set, answer).has_value();
 }

@@ -286,7 +286,8 @@ Result<void> WorkerProcess::set_probes(const WorkerProbeRequest& request) {
                                                         .text_bytes = text.size(),
                                                         .counted = request.counted.size(),
                                                         .has_counted = request.has_counted,
-                                                        .is_program_new = request.is_program_new}));
+                                                        .is_program_new = request.is_program_new,
+                                                        .python = request.python}));
     TRY_ASSIGN(const auto message, socket_.receive(silence_limit_ms));
     const auto answer = body_of<ProbesSetMessage>(message);
     if (message.kind != MessageKind::probes_set || !answer || answer->understood == 0)

@@ -156,6 +156,7 @@ struct WorkerProbeRequest {
     bool has_counted = false;
     std::span<const GuestAddress> counted = {};
     bool is_program_new = false;  // no thread is in one of them
+    PythonProgram python = {};    // whose frames are noted; without a version: none are
 };
 
 class WorkerProcess {

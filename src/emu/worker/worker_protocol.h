@@ -156,6 +156,7 @@ struct ProbesMessage {
     std::uint64_t counted;         // GuestAddresses in the mailbox
     std::uint64_t has_counted;     // not 0: calls of such functions are noted (RegionWatch)
     std::uint64_t is_program_new;  // not 0: no thread is in one of them
+    PythonProgram python;          // whose frames are noted; without a version: none are
 };
 
 struct ProbesSetMessage {

@@ -45,6 +45,11 @@ CodeLocation ModuleTable::locate(const Mapping* mapping, GuestAddress address,
     return {module, entries_[module].layout.address_of(offset).value_or(offset)};
 }
 
+std::uint32_t ModuleTable::script(std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    return pseudo_module(name);
+}
+
 std::vector<Module> ModuleTable::modules() const {
     std::lock_guard lock(mutex_);
     std::vector<Module> modules;

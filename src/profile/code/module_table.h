@@ -51,6 +51,9 @@ class ModuleTable {
     CodeLocation locate(const Mapping* mapping, GuestAddress address,
                         const CodeView* view = nullptr);
 
+    // The pseudo-module of a script (script_functions.h).
+    std::uint32_t script(std::string_view name);
+
     std::vector<Module> modules() const;
     // A name by which the mapped file can be opened as long as this table exists. It is the file's
     // own name if the file was not kept open.

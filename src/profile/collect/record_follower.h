@@ -86,6 +86,11 @@ class RecordFollower {
     // Does the same, and begins another sample at the same place.
     void cut();
 
+    // Ends the thread's path, and goes on in another context.
+    void go_on_in(ContextId context) {
+        start(graph_.go_on_in(context, node(), pending(), weight_), {});
+    }
+
     // Whether there are so many states or transitions that flush() and forget() are due.
     bool full() const;
     // Moves all counts to the graph's links. Takes time linear in the number of counted

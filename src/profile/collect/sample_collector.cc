@@ -64,6 +64,9 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       call_costs_(options.call_costs ? std::optional<CallCostCollector>(blocks_) : std::nullopt),
       reader_(registry, blocks_, options.values ? &bank_ : nullptr,
               references_ ? &*references_ : nullptr),
+      scripts_(options.scripts && options.limits.keeps_callers
+                   ? std::optional<ScriptFrames>(*options.scripts)
+                   : std::nullopt),
       graph_(blocks_, needs_callers(options)),
       new_records_(may_leave_stacks(options) ? std::optional<NewRecords>(options.leaving_stacks)
                                              : std::nullopt),
@@ -107,6 +110,7 @@ void SampleCollector::begin(const SampleStart& start) {
     weight_ = std::max(start.weight, std::uint32_t{1});
     if (branches_) branches_->begin_sample();
     if (call_costs_) call_costs_->begin_sample();
+    if (scripts_) scripts_->begin_sample();
     if (stacks_) stacks_->begin_sample();
     instructions_ = noted_instructions_ = 0;
     expected_instructions_ = start.expected_instructions;
@@ -146,10 +150,14 @@ void SampleCollector::begin_thread(std::uint32_t thread, std::span<const GuestAd
 // Leaves the follower at the thread's start.
 void SampleCollector::start_thread(std::uint32_t thread, std::span<const GuestAddress> stack) {
     if (thread >= threads_.size()) threads_.resize(thread + 1);
-    const auto locations = locate(stack, *resolver_);
+    if (scripts_) scripts_->begin_thread(thread, stack);
+    start_at(thread, locate(stack, *resolver_));
+}
+
+void SampleCollector::start_at(std::uint32_t thread, std::span<const CodeLocation> locations) {
     follower_.start(graph_.start(locations), {});
     if (branches_)
-        branches_->begin_thread(thread, std::span(locations).subspan(locations.empty() ? 0 : 1));
+        branches_->begin_thread(thread, locations.subspan(locations.empty() ? 0 : 1));
     if (call_costs_) call_costs_->begin_thread(thread, locations);
     if (stacks_) stacks_->begin_thread(thread, locations);
     threads_[thread] = {.begun = true,
@@ -210,6 +218,7 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
     turn_to(thread);
     const std::uint64_t before = instructions_;
     reader_.open(batch, table);
+    threads_[current_].has_executed |= !batch.empty();
     while (!reader_.at_end()) {
         std::optional<RecordFollower::Position> place;
         if (threads_[current_].skip_instructions == 0) {
@@ -232,8 +241,11 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
     if (record.probe == call_result_note) return add_call_result(record);
     const bool is_call = record.probe == system_call_note || record.probe == repeated_call_note;
     const bool is_allocation = allocations_ && record.probe == allocation_note;
-    if (!is_call && !is_allocation && record.probe >= probes_.size()) return;
+    const bool is_note_of_script = scripts_ && is_script_note(record);
+    if (!is_call && !is_allocation && !is_note_of_script && record.probe >= probes_.size())
+        return;
     turn_to(record.thread);
+    if (is_note_of_script) return take_script_note(record);
     if (is_call) return add_system_call(record);
     auto& probed = threads_[current_].probed;
     if (!probed.empty() && (probed.back().pc != record.pc || probed.back().probe >= record.probe))
@@ -261,6 +273,52 @@ void SampleCollector::add_call_result(const ProbeRecord& record) {
     if (!counts_system_calls_) return;
     auto* const counted = calls_in_progress_.end(record);
     if (counted) system_calls_.add_result(*counted, record.value, record.key, weight_);
+}
+
+void SampleCollector::take_script_note(const ProbeRecord& record) {
+    switch (record.probe) {
+        case script_text_note:
+        case script_function_note:
+            return scripts_->name_function(record);
+        case script_interpreter_note:
+        case script_stack_note:
+            return scripts_->add_to_stack(record);
+        case script_stack_end_note:
+            return begin_in_scripts();
+        case script_frame_note:
+            return go_on_in(scripts_->enter(contexts(), current_context(), record));
+        case script_leave_note:
+            return go_on_in(scripts_->leave(contexts(), current_context(), record));
+        default:
+            return;
+    }
+}
+
+// A thread that has executed nothing begins anew, in the functions that were noted.
+void SampleCollector::begin_in_scripts() {
+    if (threads_[current_].has_executed) return;
+    const auto native = locate(scripts_->native_stack(current_), *resolver_);
+    start_at(current_, scripts_->end_stack(current_, native));
+    apply_weight();
+}
+
+ContextId SampleCollector::current_context() {
+    if (stacks_) return stacks_->context(current_);
+    const auto& skipped = threads_[current_].skipped;
+    return skipped.empty() ? graph_.last_context(follower_.node(), follower_.pending())
+                           : graph_.last_context(follower_.node(), skipped);
+}
+
+void SampleCollector::go_on_in(ContextId context) {
+    if (context == current_context()) return;
+    if (stacks_) return stacks_->go_on_in(current_, context);
+    Thread& thread = threads_[current_];
+    if (thread.skip_instructions == 0) return follower_.go_on_in(context);
+    follower_.start(graph_.go_on_in(context, follower_.node(), thread.skipped, 0), {});
+    std::uint64_t instructions = 0;
+    for (const BlockToken token : thread.skipped) instructions += blocks_[token].instructions;
+    thread.skip_instructions -= std::min(thread.skip_instructions - 1, instructions);
+    thread.skipped.clear();
 }
 
 // Events in the skipped part do not count.

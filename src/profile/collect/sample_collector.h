@@ -15,6 +15,7 @@
 #include "profile/collect/leaving_stacks.h"
 #include "profile/collect/record_follower.h"
 #include "profile/collect/reference_collector.h"
+#include "profile/collect/script_frames.h"
 #include "profile/collect/trace_reader.h"
 #include "profile/flow/burst_follower.h"
 #include "profile/flow/shared_totals.h"
@@ -68,6 +69,9 @@ struct CollectorOptions {
     // Finds the function that stacks attribute code to; it must outlive the collectors. If null,
     // only calls and jumps into other modules begin a function.
     FunctionFinder* functions = nullptr;
+    // Names the functions of scripts, which then are in stacks; it must outlive the collectors.
+    // Null: they are not.
+    ScriptFunctions* scripts = nullptr;
 };
 
 struct SampleStart {
@@ -132,7 +136,7 @@ class SampleCollector {
     // executed.
     void cut_paths();
     // Takes what a probe saw before the thread's next record, if that record begins at the same
-    // instruction, or the call of an allocator there (allocation_note), or what is noted of a
+    // instruction, or what is noted of the functions of scripts (script_frame_note and the like), or the call of an allocator there (allocation_note), or what is noted of a
     // system call after the last record (system_call_note and the like). `record` is hostile.
     void add_probed(const ProbeRecord& record);
     BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table) {
@@ -162,6 +166,7 @@ class SampleCollector {
     struct Thread {
         bool begun = false;
         bool counts = true;
+        bool has_executed = false;
         RecordFollower::Position place = {};
         std::uint64_t skip_instructions = 0;
         std::vector<BlockToken> skipped;  // the last skipped blocks, not consumed yet
@@ -171,6 +176,7 @@ class SampleCollector {
 
     void count_events(EventKinds kinds);
     void start_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
+    void start_at(std::uint32_t thread, std::span<const CodeLocation> stack);
     void turn_to(std::uint32_t thread);
     bool looks_at_records() const { return branches_ || call_costs_ || stacks_; }
     std::vector<CodeLocation> callers(std::size_t most);
@@ -197,6 +203,11 @@ class SampleCollector {
     void skip(std::span<const BlockToken> blocks);
     void add_system_call(const ProbeRecord& record);
     void add_call_result(const ProbeRecord& record);
+    void take_script_note(const ProbeRecord& record);
+    void begin_in_scripts();
+    StackTree& contexts() { return stacks_ ? stacks_->stacks() : graph_.stacks(); }
+    ContextId current_context();
+    void go_on_in(ContextId context);
     void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Position> place);
     void take_allocation(const ProbeRecord& note, CodeLocation function, BlockToken entry);
     double time_of_part_ns() const;
@@ -224,6 +235,7 @@ class SampleCollector {
     std::optional<BranchCollector> branches_;
     std::optional<CallCostCollector> call_costs_;
     TraceReader reader_;
+    std::optional<ScriptFrames> scripts_;
     std::optional<StackCollector> stacks_;  // none: the graph counts contexts
     PathGraph graph_;
     std::optional<NewRecords> new_records_;  // none: stacks stay where they are counted

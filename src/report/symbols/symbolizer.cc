@@ -1,8 +1,10 @@
 #include "report/symbols/symbolizer.h"
 
 #include <array>
+#include <utility>
 
 #include "profile/code/anonymous_module.h"
+#include "profile/code/script_functions.h"
 #include "report/symbols/elf/perf_map.h"
 #include "report/symbols/elf/vdso_image.h"
 #include "report/symbols/module_file.h"
@@ -14,7 +16,21 @@ std::string perf_map_path(std::int64_t pid) {
 }
 
 Symbolizer::Symbolizer(std::vector<Module> modules, SymbolizerOptions options)
-    : modules_(std::move(modules)), options_(std::move(options)), states_(modules_.size()) {}
+    : modules_(std::move(modules)), options_(std::move(options)), states_(modules_.size()) {
+    name_scripts();
+}
+
+void Symbolizer::name_scripts() {
+    for (const auto& [at, name] : std::exchange(options_.script_functions, {})) {
+        if (at.module >= modules_.size()) continue;
+        const auto file = script_of_module(modules_[at.module].path);
+        if (!file) continue;
+        cache_[at] = CodeSymbol{.function = strings_.intern(name),
+                                .function_start = at.address,
+                                .file = strings_.intern(*file),
+                                .line = static_cast<std::uint32_t>(at.address)};
+    }
+}
 
 const CodeSymbol& Symbolizer::symbol(CodeLocation location) {
     auto [it, added] = cache_.try_emplace(location);

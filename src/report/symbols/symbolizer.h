@@ -26,6 +26,8 @@ struct SymbolizerOptions {
     std::span<const UniqueFd> files;
     // Shared functions of modules; null: none. Must outlive the symbolizer.
     FunctionTables* tables = nullptr;
+    // Names of functions of scripts.
+    std::span<const ScriptFunction> script_functions = {};
 };
 
 // The path at which a compiler in process `pid` writes its map.
@@ -52,6 +54,7 @@ class Symbolizer final : public SymbolSource {
     Result<std::unique_ptr<ModuleSymbols>> open_file_module(std::uint32_t index);
     Result<std::string> file_of(std::uint32_t index) const;
     Result<std::unique_ptr<ModuleSymbols>> open_pseudo_module(const Module& module);
+    void name_scripts();
 
     std::vector<Module> modules_;
     SymbolizerOptions options_;

@@ -39,6 +39,10 @@ constexpr std::string_view by_name = "name";
 constexpr std::array function_keys{
     SortKey<HotFunction>{"instructions", [](const HotFunction& f) { return f.share; }},
     SortKey<HotFunction>{by_name, nullptr}};
+constexpr std::array script_keys{
+    SortKey<HotScriptFunction>{"own", [](const HotScriptFunction& f) { return f.own_share; }},
+    SortKey<HotScriptFunction>{"callees", [](const HotScriptFunction& f) { return f.share; }},
+    SortKey<HotScriptFunction>{by_name, nullptr}};
 constexpr std::array path_keys{
     SortKey<HotPath>{"instructions", [](const HotPath& p) { return p.share; }},
     SortKey<HotPath>{"count", [](const HotPath& p) { return double(p.path->count); }},
@@ -112,6 +116,12 @@ class FullLists {
         show(
             hot.list, function_keys, [](const HotFunction& f) { return f.at; },
             [&](const auto& list) { printer_.functions(list, hot.unit); });
+    }
+    void scripts() {
+        show(
+            hot_scripts(profile_, request_.weight), script_keys,
+            [](const HotScriptFunction& f) { return f.at; },
+            [&](const auto& list) { printer_.scripts(list, request_.weight); });
     }
     // A path belongs to all functions of its blocks.
     void paths() {
@@ -262,6 +272,7 @@ struct ListRow {
 std::vector<ListRow> all_rows() {
     std::vector<ListRow> rows{
         ListRow{"function", "functions", names_of(function_keys), &FullLists::functions},
+        ListRow{"script", "functions of scripts", names_of(script_keys), &FullLists::scripts},
         ListRow{"path", "paths", names_of(path_keys), &FullLists::paths},
         ListRow{"edge", "edges", names_of(branch_keys), &FullLists::branches},
         ListRow{"value", "values", names_of(value_keys), &FullLists::values},

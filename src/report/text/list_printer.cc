@@ -76,6 +76,21 @@ void ListPrinter::functions(std::span<const HotFunction> list, FunctionWeight un
     }
 }
 
+void ListPrinter::scripts(std::span<const HotScriptFunction> list, StackWeight weight) {
+    if (list.empty()) return;
+    page_.title(
+        fmt::format("Hottest functions of scripts, by {} of their own; then with what they call",
+                    shadowprof::name(weight)));
+    for (const HotScriptFunction& each : list) {
+        const auto amount = weight == StackWeight::time
+                                ? short_duration(static_cast<double>(each.own) * 1e-9)
+                                : count_text(each.own);
+        page_.line(fmt::format("{:>7} {:>8} {:>7}  {}", percent(each.own_share), amount,
+                               percent(each.share), name(each.at)),
+                   source(each.at));
+    }
+}
+
 void ListPrinter::paths(std::span<const HotPath> list) {
     if (list.empty()) return;
     page_.title("Hottest paths, by instructions");

@@ -5,6 +5,7 @@
 
 #include "report/lists/callers.h"
 #include "report/lists/hot_lists.h"
+#include "report/lists/hot_scripts.h"
 #include "report/lists/kind_table.h"
 #include "report/text/facts_text.h"
 #include "report/text/text_page.h"
@@ -19,6 +20,7 @@ class ListPrinter {
         : profile_(profile), symbols_(symbols), page_(page) {}
 
     void functions(std::span<const HotFunction> list, FunctionWeight unit);
+    void scripts(std::span<const HotScriptFunction> list, StackWeight weight);
     void paths(std::span<const HotPath> list);
     void branches(std::span<const HotBranch> list);
     void values(std::span<const ValueProfile* const> list, std::string_view title);

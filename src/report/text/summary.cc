@@ -16,7 +16,7 @@ namespace shadowprof {
 namespace {
 
 // Numbers of lines. With headings and blank lines they add up to at most 50.
-constexpr std::size_t shown_functions = 7, shown_paths = 4, shown_branches = 4, shown_values = 5,
+constexpr std::size_t shown_functions = 7, shown_scripts = 7, shown_paths = 4, shown_branches = 4, shown_values = 5,
                       shown_threads = 4, shown_notes = 4, shown_names = 5, shown_loads = 3;
 // Kinds on request make the summary longer.
 constexpr std::size_t shown_hazards = 5, shown_addresses = 5, shown_streams = 5,
@@ -55,6 +55,7 @@ class Summary {
             std::FILE* out, StackWeight weight)
         : profile_(profile),
           symbols_(symbols),
+          weight_(weight),
           functions_(hot_functions(profile, symbols, weight)),
           page_(options, out),
           lists_(profile, symbols, page_) {}
@@ -65,6 +66,7 @@ class Summary {
         cost();
         processes();
         functions();
+        scripts();
         paths();
         branches();
         values();
@@ -290,6 +292,11 @@ class Summary {
                          functions_.unit);
     }
 
+    void scripts() {
+        const auto list = hot_scripts(profile_, weight_);
+        lists_.scripts(first(list, shown_scripts), weight_);
+    }
+
     void paths() {
         lists_.paths(hot_paths(
             profile_, has_several_processes() && has_losses() ? fewer_paths : shown_paths));
@@ -352,6 +359,7 @@ class Summary {
 
     const Profile& profile_;
     SymbolSource& symbols_;
+    const StackWeight weight_;
     HotFunctions functions_;
     TextPage page_;
     ListPrinter lists_;

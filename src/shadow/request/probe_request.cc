@@ -45,13 +45,20 @@ std::vector<std::string> entries_of_allocators() {
     return texts;
 }
 
-// Empty if the probes have no place tests.
+// The files that decide what is noted.
 WorkerProbes::Layout WorkerProbes::layout_of(const MemoryMap& map) const {
+    const bool has_place_tests = request_->has_place_tests();
     Layout layout;
-    if (!request_->has_place_tests()) return layout;
+    if (!has_place_tests && !request_->interpreters) return layout;
     for (const Mapping& m : map.mappings())
-        if (m.executable && m.is_file()) layout.emplace_back(m.start, m.end, m.file_offset, m.name);
+        if (m.executable && m.is_file() && (has_place_tests || may_be_python(m)))
+            layout.emplace_back(m.start, m.end, m.file_offset, m.name);
     return layout;
+}
+
+bool WorkerProbes::is_prepared(const Layout& layout) const {
+    const bool is_nothing_to_note = layout.empty() && !request_->has_probes();
+    return is_set_ ? layout == layout_ : is_nothing_to_note;
 }
 
 WorkerProbes::Places WorkerProbes::find(const MemoryMap& map) {
@@ -64,6 +71,9 @@ WorkerProbes::Places WorkerProbes::find(const MemoryMap& map) {
     if (request_->allocators.place_tests() != 0)
         for (const auto& entry : request_->places->find(request_->allocators, map, modules_))
             places.allocators.push_back({entry.start, size_of(entry)});
+    if (request_->interpreters)
+        places.python =
+            request_->interpreters->find_python(map, modules_).value_or(PythonProgram{});
     return places;
 }
 
@@ -73,7 +83,8 @@ Result<void> WorkerProbes::set(WorkerProcess& worker, Layout layout, const Place
                            .allocators = places.allocators,
                            .has_counted = !request_->counted.empty(),
                            .counted = places.counted,
-                           .is_program_new = std::exchange(is_program_new_, false)}));
+                           .is_program_new = std::exchange(is_program_new_, false),
+                           .python = places.python}));
     is_set_ = true;
     layout_ = std::move(layout);
     return {};
@@ -82,14 +93,14 @@ Result<void> WorkerProbes::set(WorkerProcess& worker, Layout layout, const Place
 Result<void> WorkerProbes::prepare(WorkerProcess& worker, const MemoryMap& map) {
     if (!request_) return {};
     auto layout = layout_of(map);
-    if (is_set_ && layout == layout_) return {};
+    if (is_prepared(layout)) return {};
     return set(worker, std::move(layout), find(map));
 }
 
 Result<bool> WorkerProbes::try_prepare(WorkerProcess& worker, const MemoryMap& map) {
     if (!request_) return true;
     auto layout = layout_of(map);
-    if (is_set_ && layout == layout_) return true;
+    if (is_prepared(layout)) return true;
     if (!search_ || search_->layout != layout) {
         search_.reset();
         search_.reset(new Search{.layout = std::move(layout), .map = map});

@@ -13,6 +13,7 @@
 #include "emu/worker/worker_process.h"
 #include "probe/probe.h"
 #include "profile/code/module_table.h"
+#include "shadow/request/interpreter_finder.h"
 
 namespace shadowprof {
 
@@ -36,7 +37,11 @@ struct ProbeRequest {
     // none are.
     ProbeSet allocators = {};
 
-    bool empty() const { return probes.empty() && counted.empty() && allocators.empty(); }
+    // Finds interpreters whose frames are noted; null: none are.
+    InterpreterFinder* interpreters = nullptr;
+
+    bool has_probes() const { return !probes.empty() || !counted.empty() || !allocators.empty(); }
+    bool empty() const { return !has_probes() && !interpreters; }
     bool has_place_tests() const {
         return probes.place_tests() + counted.place_tests() + allocators.place_tests() != 0;
     }
@@ -57,7 +62,7 @@ class WorkerProbes {
 
     // Whether prepare() has nothing to do for this layout.
     bool is_prepared(const MemoryMap& map) const {
-        return !request_ || (is_set_ && layout_of(map) == layout_);
+        return !request_ || is_prepared(layout_of(map));
     }
     // To be called before the worker runs code of this layout, while it is idle. Takes long where
     // it reads symbols, for files that were not mapped before.
@@ -82,6 +87,7 @@ class WorkerProbes {
         std::vector<PlaceRange> of_probes;
         std::vector<AllocatorEntry> allocators;
         std::vector<GuestAddress> counted;  // entries of counted functions
+        PythonProgram python = {};
     };
     // A search for places, under way or finished.
     struct Search {
@@ -95,6 +101,7 @@ class WorkerProbes {
     };
 
     Layout layout_of(const MemoryMap& map) const;
+    bool is_prepared(const Layout& layout) const;
     Places find(const MemoryMap& map);
     Result<void> set(WorkerProcess& worker, Layout layout, const Places& places);
 

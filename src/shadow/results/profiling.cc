@@ -69,13 +69,14 @@ ProbeSet parsed(const std::vector<std::string>& texts) {
     return probes ? std::move(*probes) : ProbeSet();
 }
 
-ProbeRequest request_of(const RunOptions& options, ProbePlaces* places) {
+ProbeRequest request_of(const RunOptions& options, SymbolAccess symbols) {
     return {.texts = options.probes,
             .probes = parsed(options.probes),
-            .places = places,
+            .places = symbols.places,
             .counted = parsed(entries_of_functions(options.count_in)),
             .allocators = options.profiles.has<AllocationList>() ? parsed(entries_of_allocators())
-                                                                 : ProbeSet()};
+                                                                 : ProbeSet(),
+            .interpreters = options.profiles.has<StackList>() ? symbols.interpreters : nullptr};
 }
 
 std::uint64_t seed_from_clock() {
@@ -93,11 +94,11 @@ bool weighs_by_clock(const RunOptions& options) {
 Profiling::Profiling(const RunOptions& options, SymbolAccess symbols)
     : options_(options),
       seed_(options.seed ? *options.seed : seed_from_clock()),
-      probes_(request_of(options, symbols.places)),
+      probes_(request_of(options, symbols)),
       symbols_(symbols),
       collected_(collector_options(), modules_) {}
 
-CollectorOptions Profiling::collector_options() const {
+CollectorOptions Profiling::collector_options() {
     const auto& profiles = options_.profiles;
     return {.values = profiles.has<ValueList>(),
             .tnv = options_.verbose,
@@ -121,7 +122,8 @@ CollectorOptions Profiling::collector_options() const {
             .allocations = profiles.has<AllocationList>(),
             .branches = profiles.has<BranchList>(),
             .call_costs = profiles.has<CallCostList>(),
-            .functions = symbols_.functions};
+            .functions = symbols_.functions,
+            .scripts = symbols_.interpreters ? &scripts_ : nullptr};
 }
 
 std::unique_ptr<ProcessProfile> Profiling::make_collected() {
@@ -153,6 +155,7 @@ Profile Profiling::complete(SampledSoFar sampled, DumpPart part, ProcessProfile&
     else
         profile.probes.clear();
     profile.modules = modules_.modules();
+    profile.script_functions = scripts_.functions();
     add_bursts(profile, collected);
     const double seconds = profile.run.seconds;
     profile.run = outcome_.profile.run;
@@ -188,6 +191,7 @@ void Profiling::end(const Target& target, const std::function<void(Profile&)>& f
     fill(outcome_.profile);
     add_collected(outcome_.profile, DumpPart::whole, collected_);
     add_bursts(outcome_.profile, collected_);
+    outcome_.profile.script_functions = scripts_.functions();
     state_invariance(outcome_.profile);
     outcome_.files = modules_.take_files();
 }

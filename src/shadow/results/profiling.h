@@ -12,6 +12,7 @@
 #include "shadow/request/probe_request.h"
 #include "shadow/request/run_options.h"
 #include "shadow/request/run_outcome.h"
+#include "profile/code/script_functions.h"
 #include "shadow/request/symbol_access.h"
 
 namespace shadowprof {
@@ -56,7 +57,7 @@ class Profiling {
     RunOutcome take_outcome();
 
   private:
-    CollectorOptions collector_options() const;
+    CollectorOptions collector_options();
     void add_bursts(Profile& profile, ProcessProfile& collected);
     static void add_collected(Profile& profile, DumpPart part, ProcessProfile& collected);
 
@@ -66,6 +67,7 @@ class Profiling {
     const SymbolAccess symbols_;
     WaitHub hub_;
     ModuleTable modules_;
+    ScriptFunctions scripts_{modules_};
     ProcessProfile collected_;
     RunOutcome outcome_;
 };

@@ -164,6 +164,17 @@ PathGraph::NodeId PathGraph::cut(NodeId at, std::span<const BlockToken> rest, st
     return node_id(context, 0, last);
 }
 
+PathGraph::NodeId PathGraph::go_on_in(ContextId context, NodeId at,
+                                      std::span<const BlockToken> rest, std::uint64_t times) {
+    if (!rest.empty()) {
+        const LinkId link = take(at, rest);
+        count(link, times);
+        at = links_[link].to;
+    }
+    const auto path = tokens_of(paths_[nodes_[at].path]);
+    return path.empty() ? node_id(context, 0, nodes_[at].after) : this->rest(context, path.back());
+}
+
 BlockToken PathGraph::last_block(NodeId node) const {
     const auto path = tokens_of(paths_[nodes_[node].path]);
     return path.empty() ? nodes_[node].after : path.back();

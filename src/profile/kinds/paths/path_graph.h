@@ -64,6 +64,11 @@ class PathGraph {
     // begins there.
     NodeId cut(NodeId at, std::span<const BlockToken> rest, std::uint64_t times);
 
+    // Ends a path behind `rest`, which follow() left, and counts it `times` times. Returns the node
+    // where the same thread goes on in `context`.
+    NodeId go_on_in(ContextId context, NodeId at, std::span<const BlockToken> rest,
+                    std::uint64_t times);
+
     // Appends the contexts in which the blocks of `stream` execute after `from`, one for each
     // block.
     void contexts(NodeId from, std::span<const BlockToken> stream,
@@ -77,6 +82,7 @@ class PathGraph {
 
     // The contexts, as far as they were met.
     const StackTree& stacks() const { return stacks_; }
+    StackTree& stacks() { return stacks_; }
 
     // Whether the graph has grown to its limit: fold_into() and clear() are due.
     bool full() const;

@@ -49,7 +49,10 @@ class StackCollector {
     ContextId context(std::uint32_t thread) const { return threads_[thread].context; }
     // The context of `next`, which the thread executes behind its last block.
     ContextId context_of(std::uint32_t thread, BlockToken next);
+    // The thread goes on in `context`.
+    void go_on_in(std::uint32_t thread, ContextId context) { go_to(threads_[thread], context); }
     const StackTree& stacks() const { return tree_; }
+    StackTree& stacks() { return tree_; }
 
     // Whether there are so many contexts that fold_into() and clear() are due.
     bool is_full() const { return tree_.size() >= max_contexts; }

@@ -1,0 +1,163 @@
+#include "profile/collect/script_frames.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace shadowprof {
+namespace {
+
+constexpr std::size_t max_text_bytes = 1024;
+
+// The return address that stands for a function.
+CodeLocation return_to(CodeLocation place) {
+    return {place.module, place.address + 1};
+}
+
+}  // namespace
+
+void ScriptFrames::begin_sample() {
+    threads_.clear();
+    places_.clear();
+    text_.clear();
+}
+
+ScriptFrames::Thread& ScriptFrames::thread_of(std::uint32_t thread) {
+    if (thread >= threads_.size()) threads_.resize(thread + std::size_t{1});
+    return threads_[thread];
+}
+
+void ScriptFrames::begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack) {
+    thread_of(thread) = {.stack = {stack.begin(), stack.end()}};
+}
+
+void ScriptFrames::name_function(const ProbeRecord& note) {
+    if (note.probe == script_text_note) {
+        if (text_.size() > max_text_bytes) return;
+        std::array<char, 2 * sizeof(std::uint64_t)> bytes;
+        std::memcpy(bytes.data(), &note.value, sizeof note.value);
+        std::memcpy(bytes.data() + sizeof note.value, &note.key, sizeof note.key);
+        text_.append(bytes.data(), bytes.size());
+        return;
+    }
+    const std::size_t step = 2 * sizeof(std::uint64_t);
+    const std::size_t file_bytes = note.key >> 32, name_bytes = note.key & 0xffff'ffff;
+    const std::size_t name_at = (file_bytes + step - 1) / step * step;
+    const std::string text = std::exchange(text_, {});
+    if (name_at + name_bytes > text.size() || places_.size() >= max_functions) return;
+    const auto line = static_cast<std::uint32_t>(note.value);
+    const auto place = functions_.add(std::string_view(text).substr(0, file_bytes), line,
+                                      std::string_view(text).substr(name_at, name_bytes));
+    places_.insert_or_assign(note.pc, place);
+    if (place.module >= is_script_.size()) is_script_.resize(place.module + std::size_t{1});
+    is_script_[place.module] = true;
+}
+
+CodeLocation ScriptFrames::place_of(GuestAddress function) {
+    const auto known = places_.find(function);
+    if (known != places_.end()) return known->second;
+    name_function({.pc = function, .probe = script_function_note});
+    const auto unknown = places_.find(function);
+    return unknown != places_.end() ? unknown->second : functions_.add({}, 0, {});
+}
+
+void ScriptFrames::add_to_stack(const ProbeRecord& note) {
+    Thread& thread = thread_of(note.thread);
+    if (note.probe == script_interpreter_note) {
+        thread.interpreter_start = {note.value};
+        thread.interpreter_end = {note.key};
+        thread.begins_in.clear();
+    } else if (thread.begins_in.size() < max_frames) {
+        thread.begins_in.push_back({note, place_of(note.pc)});
+    }
+}
+
+// Which of the stack's addresses are in the interpreter, the innermost first.
+std::vector<std::size_t> ScriptFrames::calls_of_interpreter(const Thread& thread) const {
+    std::vector<std::size_t> calls;
+    for (std::size_t i = 0; i < thread.stack.size(); ++i) {
+        const auto at = i == 0 ? thread.stack[i] : thread.stack[i] - 1;
+        if (at >= thread.interpreter_start && at < thread.interpreter_end) calls.push_back(i);
+    }
+    return calls;
+}
+
+// The outermost call of the interpreter executes the outermost functions. An interpreter that is
+// about to begin or to end has none. If not all is known, what is innermost fits together.
+std::vector<CodeLocation> ScriptFrames::end_stack(std::uint32_t number,
+                                                  std::span<const CodeLocation> native) {
+    Thread& thread = thread_of(number);
+    const auto begins_in = std::exchange(thread.begins_in, {});
+    const auto calls = calls_of_interpreter(thread);
+    const auto entries = static_cast<std::size_t>(std::ranges::count_if(
+        begins_in, [](const StackFrameNote& frame) { return frame.note.missed != 0; }));
+    const bool is_whole = !begins_in.empty() && begins_in.back().note.key == 0;
+    std::size_t next_call = is_whole && calls.size() > entries ? calls.size() - entries : 0;
+
+    std::vector<CodeLocation> stack;
+    // By their places in `stack`.
+    std::vector<std::pair<std::size_t, Frame>> placed;
+    std::size_t frame = 0;
+    const auto add_functions_of_one_call = [&] {
+        const auto first = placed.size();
+        while (frame < begins_in.size()) {
+            const auto& [note, place] = begins_in[frame++];
+            placed.push_back({stack.size(), {.frame = note.value}});
+            stack.push_back(return_to(place));
+            if (note.missed != 0) break;
+        }
+        // For now, where the stack goes on behind the call.
+        for (auto each = first; each < placed.size(); ++each)
+            placed[each].second.native_calls = stack.size();
+    };
+    for (std::size_t i = 0; i < native.size(); ++i) {
+        stack.push_back(native[i]);
+        if (next_call >= calls.size() || calls[next_call] != i) continue;
+        ++next_call;
+        add_functions_of_one_call();
+    }
+    while (frame < begins_in.size()) add_functions_of_one_call();
+    if (stack.size() > StackTree::max_depth) return {native.begin(), native.end()};
+    thread.frames.clear();
+    for (auto each = placed.rbegin(); each != placed.rend(); ++each) {
+        auto& [at, of] = *each;
+        thread.frames.push_back({.frame = of.frame,
+                                 .calls = stack.size() - at,
+                                 .native_calls = stack.size() - of.native_calls});
+    }
+    return stack;
+}
+
+ContextId ScriptFrames::without_scripts(const StackTree& tree, ContextId at) const {
+    while (is_script_call(tree, at)) at = tree.parent(at);
+    return at;
+}
+
+ContextId ScriptFrames::enter(StackTree& tree, ContextId at, const ProbeRecord& note) {
+    auto& frames = thread_of(note.thread).frames;
+    if (at == 0 || tree.calls(at) + 2 > StackTree::max_depth) return at;
+    const CodeLocation interpreter = tree.frame(at).function;
+    while (!frames.empty() && frames.back().calls > tree.calls(at)) frames.pop_back();
+    const bool is_known = !frames.empty() && frames.back().calls == tree.calls(at);
+    const std::size_t native =
+        is_known ? frames.back().native_calls : tree.calls(without_scripts(tree, at));
+    // A frame of this call of the interpreter goes on, or another function has its place.
+    for (auto each = frames.rbegin(); each != frames.rend() && each->calls > native; ++each) {
+        if (each->frame != note.value) continue;
+        while (tree.calls(at) >= each->calls) at = tree.parent(at);
+        frames.erase(std::prev(each.base()), frames.end());
+        break;
+    }
+    at = tree.call(at, {return_to(place_of(note.pc)), interpreter});
+    if (frames.size() < max_frames)
+        frames.push_back({.frame = note.value, .calls = tree.calls(at), .native_calls = native});
+    return at;
+}
+
+ContextId ScriptFrames::leave(const StackTree& tree, ContextId at, const ProbeRecord& note) {
+    auto& frames = thread_of(note.thread).frames;
+    at = without_scripts(tree, at);
+    while (!frames.empty() && frames.back().calls > tree.calls(at)) frames.pop_back();
+    return at;
+}
+
+}  // namespace shadowprof

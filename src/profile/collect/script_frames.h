@@ -1,0 +1,92 @@
+// Puts the functions of scripts into calling contexts: each is a call in progress between the
+// interpreter and its caller. What is known of them comes as notes (emu/trace/probe_record.h),
+// which are hostile.
+//
+// An interpreter may be called for a function, which then calls others without a call of the
+// interpreter. So a context has all functions for which one call of the interpreter executes, the
+// innermost last. A frame that comes again goes on: what it called has returned.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/guest_address.h"
+#include "emu/trace/probe_record.h"
+#include "profile/code/script_functions.h"
+#include "profile/kinds/stacks/stack_tree.h"
+
+namespace shadowprof {
+
+constexpr bool is_script_note(const ProbeRecord& record) {
+    return record.probe <= script_function_note && record.probe >= script_stack_end_note;
+}
+
+class ScriptFrames {
+  public:
+    // `functions` must outlive it.
+    explicit ScriptFrames(ScriptFunctions& functions) : functions_(functions) {}
+
+    // Forgets all threads, and all functions that notes have named.
+    void begin_sample();
+    // A thread begins with this stack, the innermost address first.
+    void begin_thread(std::uint32_t thread, std::span<const GuestAddress> stack);
+
+    // Takes script_text_note and script_function_note.
+    void name_function(const ProbeRecord& note);
+    // Takes script_interpreter_note and script_stack_note of a thread that begins.
+    void add_to_stack(const ProbeRecord& note);
+    // The stack that begin_thread() was called with.
+    std::span<const GuestAddress> native_stack(std::uint32_t thread) {
+        return thread_of(thread).stack;
+    }
+    // At script_stack_end_note: the thread's stack with its functions. `native` are the locations
+    // of native_stack().
+    std::vector<CodeLocation> end_stack(std::uint32_t thread, std::span<const CodeLocation> native);
+    // The context in which a thread goes on that is in `at`: by script_frame_note, and by
+    // script_leave_note.
+    ContextId enter(StackTree& tree, ContextId at, const ProbeRecord& note);
+    ContextId leave(const StackTree& tree, ContextId at, const ProbeRecord& note);
+
+  private:
+    static constexpr std::size_t max_functions = 1 << 16;
+    static constexpr std::size_t max_frames = 1 << 14;
+
+    struct Frame {
+        std::uint64_t frame = 0;  // its address
+        // StackTree::calls() where the function executes, and where the interpreter was called.
+        std::size_t calls = 0, native_calls = 0;
+    };
+    struct StackFrameNote {
+        ProbeRecord note;
+        CodeLocation place;
+    };
+    struct Thread {
+        std::vector<GuestAddress> stack;
+        GuestAddress interpreter_start, interpreter_end;
+        std::vector<StackFrameNote> begins_in;  // the innermost first
+        std::vector<Frame> frames;              // the outermost first
+    };
+
+    Thread& thread_of(std::uint32_t thread);
+    CodeLocation place_of(GuestAddress function);
+    bool is_script(CodeLocation place) const {
+        return place.module < is_script_.size() && is_script_[place.module];
+    }
+    bool is_script_call(const StackTree& tree, ContextId at) const {
+        return tree.parent(at) != 0 && is_script(tree.frame(at).return_to);
+    }
+    ContextId without_scripts(const StackTree& tree, ContextId at) const;
+    std::vector<std::size_t> calls_of_interpreter(const Thread& thread) const;
+
+    ScriptFunctions& functions_;
+    std::vector<bool> is_script_;  // by module
+    std::string text_;             // of script_text_notes, for the next function
+    std::unordered_map<GuestAddress, CodeLocation> places_;
+    std::vector<Thread> threads_;
+};
+
+}  // namespace shadowprof

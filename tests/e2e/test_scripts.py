@@ -1,0 +1,180 @@
+"""Functions of Python scripts in the stacks of the interpreter that executes them."""
+
+import collections
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+from harness import DENSE, TestCase, main
+
+# `heavy` does three times what `light` does. `key` is called by sort(), a function of C, in whose
+# stack the interpreter is once more. `deep` calls itself 20 times, `gave` is a generator.
+SCRIPT = """
+import sys
+
+def spin(rounds):
+    total = 0
+    for i in range(rounds):
+        total += i & 7
+    return total
+
+def light(rounds):
+    return spin(rounds)
+
+def heavy(rounds):
+    return spin(3 * rounds)
+
+class Sorter:
+    def key(self, x):
+        total = 0
+        for i in range(20):
+            total += x & i
+        return total
+
+    def sort(self, numbers):
+        return sorted(numbers, key=self.key)
+
+def deep(depth, rounds):
+    return deep(depth - 1, rounds) if depth else spin(rounds)
+
+def gave(rounds):
+    for i in range(2):
+        yield spin(rounds)
+
+def fails(rounds):
+    spin(rounds)
+    raise ValueError
+
+def caught(rounds):
+    try:
+        fails(rounds)
+    except ValueError:
+        return spin(rounds)
+
+def work(rounds):
+    light(rounds)
+    heavy(rounds)
+    Sorter().sort(range(rounds // 20))
+    deep(20, rounds)
+    sum(gave(rounds))
+    caught(rounds)
+
+for _ in range(int(sys.argv[1])):
+    work(int(sys.argv[2]))
+"""
+
+# Versions whose frames are read (src/emu/watch/python_layout.h).
+KNOWN = ("3.11", "3.12", "3.13")
+
+
+def version_of(python):
+    """Returns "3.11" and the like; None if that cannot be executed."""
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    found = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return found.stdout.strip() or None
+
+
+def pythons():
+    """Returns the interpreters of this machine whose frames are read, by version."""
+    found = {}
+    names = [sys.executable, *(shutil.which("python" + version) for version in KNOWN)]
+    names += glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+    for name in filter(None, names):
+        version = version_of(name)
+        if version in KNOWN:
+            found.setdefault(version, name)
+    return found
+
+
+class Scripts(TestCase):
+    def setUp(self):
+        super().setUp()
+        self.pythons = pythons()
+        if not self.pythons:
+            self.skipTest("no interpreter whose frames are read")
+        self.script = self.folder / "script.py"
+        self.script.write_text(SCRIPT)
+
+    def profile_of(self, python, options, times, rounds):
+        done, profile = self.profile(python, "-S", self.script, str(times), str(rounds),
+                                     options=options)
+        self.assertEqual(done.code, 0, done.stderr)
+        return profile
+
+    def names(self, profile, stack):
+        """Returns the functions of the script in a stack, the outermost first."""
+        names = []
+        for frame in stack["frames"]:
+            location = profile["locations"][frame]
+            if profile["modules"][location["module"]]["path"] == f"[python] {self.script}":
+                names.append(location["function"])
+        return names
+
+    def instructions(self, profile):
+        """Returns the instructions of each stack of functions of the script."""
+        sums = collections.Counter()
+        for stack in profile["stacks"]:
+            sums[tuple(self.names(profile, stack))] += stack["instructions"]
+        return sums
+
+    def check_sums(self, sums, tolerance):
+        def within(*names):
+            return sum(n for stack, n in sums.items()
+                       if all(name in stack for name in names))
+
+        light, heavy = within("light"), within("heavy")
+        self.assertGreater(light, 0)
+        self.assertAlmostEqual(heavy / light, 3, delta=3 * tolerance)
+        self.assertAlmostEqual(within("deep") / light, 1, delta=tolerance)
+        self.assertAlmostEqual(within("gave") / light, 2, delta=2 * tolerance)
+        self.assertAlmostEqual(within("caught") / light, 2, delta=2 * tolerance)
+        # What runs in a function is in those that called it.
+        for stack, n in sums.items():
+            if "spin" in stack and n > 0.002 * light:
+                self.assertEqual(stack[:2], ("<module>", "work"), stack)
+                self.assertIn(stack[2], ("light", "heavy", "deep", "gave", "caught"), stack)
+
+    def test_exact_counts_by_function(self):
+        for version, python in self.pythons.items():
+            with self.subTest(version=version):
+                profile = self.profile_of(python, ["--mode=exact"], 4, 2000)
+                sums = self.instructions(profile)
+                self.check_sums(sums, 0.1)
+                stacks = {stack: n for stack, n in sums.items() if n}
+                self.assertIn(("<module>", "work", "heavy", "spin"), stacks)
+                self.assertIn(("<module>", "work", *["deep"] * 21, "spin"), stacks)
+                self.assertIn(("<module>", "work", "caught", "fails", "spin"), stacks)
+                self.assertIn(("<module>", "work", "caught", "spin"), stacks)
+                self.assertIn(("<module>", "work", "gave", "spin"), stacks)
+                self.assertIn(("<module>", "work", "Sorter.sort", "Sorter.key"), stacks)
+                self.assertEqual(profile["sampling"]["counters"].get("mismatched_returns", 0), 0)
+
+    def test_sampled_stacks_are_those_of_the_script(self):
+        for version, python in self.pythons.items():
+            with self.subTest(version=version):
+                profile = self.profile_of(python, [DENSE], 60, 20000)
+                sums = self.instructions(profile)
+                of_script = sum(n for stack, n in sums.items() if "work" in stack)
+                self.assertGreater(of_script, 0.5 * sum(sums.values()))
+                for stack, n in sums.items():
+                    if "spin" in stack:
+                        self.assertEqual(stack[:2], ("<module>", "work"), stack)
+
+    def test_reports_name_functions_of_scripts(self):
+        python = next(iter(self.pythons.values()))
+        profile = self.profile_of(python, ["--mode=exact"], 2, 1000)
+        self.assertTrue(profile["stacks"])
+        lists = self.shadowprof("report", "--by=script", self.profile_path).stdout.decode()
+        line = next(line for line in lists.splitlines() if " spin" in line)
+        self.assertRegex(line, r"script\.py:4$")
+        self.assertIn("Hottest functions of scripts",
+                      self.shadowprof("report", self.profile_path).stdout.decode())
+        folded = self.shadowprof("export", "--format=folded", self.profile_path).stdout.decode()
+        self.assertTrue(re.search(r"<module>;.*work;.*heavy;.*spin;", folded), folded[:2000])
+
+
+if __name__ == "__main__":
+    main()
