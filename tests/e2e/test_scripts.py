@@ -66,6 +66,47 @@ for _ in range(int(sys.argv[1])):
     work(int(sys.argv[2]))
 """
 
+# Threads begin in no function of the script, a child of fork in those of its parent. A handler of a
+# signal interrupts whatever runs.
+FAMILY = """
+import os, signal, sys, threading
+
+def spin(rounds):
+    total = 0
+    for i in range(rounds):
+        total += i & 7
+    return total
+
+def in_thread(rounds):
+    return spin(rounds)
+
+def in_child(rounds):
+    return spin(rounds)
+
+def in_handler(*unused):
+    spin(2000)
+
+def after_signal(rounds):
+    return spin(rounds)
+
+def family(rounds):
+    threads = [threading.Thread(target=in_thread, args=(rounds,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    signal.signal(signal.SIGUSR1, in_handler)
+    os.kill(os.getpid(), signal.SIGUSR1)
+    after_signal(rounds)
+    child = os.fork()
+    if child == 0:
+        in_child(rounds)
+        os._exit(0)
+    os.waitpid(child, 0)
+
+family(int(sys.argv[1]))
+"""
+
 # Versions whose frames are read (src/emu/watch/python_layout.h).
 KNOWN = ("3.11", "3.12", "3.13")
 
@@ -151,6 +192,22 @@ class Scripts(TestCase):
                 self.assertIn(("<module>", "work", "gave", "spin"), stacks)
                 self.assertIn(("<module>", "work", "Sorter.sort", "Sorter.key"), stacks)
                 self.assertEqual(profile["sampling"]["counters"].get("mismatched_returns", 0), 0)
+
+    def test_exact_counts_of_threads_children_and_signals(self):
+        self.script.write_text(FAMILY)
+        for version, python in self.pythons.items():
+            with self.subTest(version=version):
+                done, profile = self.profile(python, "-S", self.script, "3000", options=(
+                    "--mode=exact", "--follow-forks=yes"))
+                self.assertEqual(done.code, 0, done.stderr)
+                stacks = {stack: n for stack, n in self.instructions(profile).items() if n}
+                in_thread = stacks[("in_thread", "spin")]
+                for function in ("after_signal", "in_child"):
+                    n = stacks[("<module>", "family", function, "spin")]
+                    self.assertAlmostEqual(n / in_thread, 0.5, delta=0.05)
+                handled = sum(n for stack, n in stacks.items()
+                              if stack[-2:] == ("in_handler", "spin"))
+                self.assertAlmostEqual(handled / in_thread, 1 / 3, delta=0.07)
 
     def test_sampled_stacks_are_those_of_the_script(self):
         for version, python in self.pythons.items():

@@ -135,7 +135,8 @@ bool Emulator::Run::begin_turn() {
     had_turn_[threads_.current()] = true;
     if (!is_over()) new_buffer();
     if (!is_over()) note_call_result();
-    if (!is_over() && e_.python_ && began_at_) note_python_stack();
+    const bool begins = began_at_ && limits_.notes_script_stacks;
+    if (!is_over() && e_.python_ && begins) note_python_stack();
     if (is_over()) return true;
     if (limits_.one_instruction)
         enter_entry(e_.translator_.one_instruction(pacer_.level(), pc_), pc_);

@@ -192,12 +192,9 @@ bool Emulator::Run::note_python() {
     return note_frame(*step->frame, {.probe = script_frame_note});
 }
 
-// Notes the Python functions in which the current thread begins, at most once if it lasts beyond
-// this run. Those for which there is no room are left out.
+// Notes the Python functions in which the current thread begins. Those for which there is no room
+// are left out.
 void Emulator::Run::note_python_stack() {
-    const bool has_begun =
-        limits_.lasting_threads && !e_.python_->is_new(threads_.birth(threads_.current()));
-    if (has_begun) return;
     const auto frames = e_.python_->frames(cpu());
     if (frames.empty()) return;
     const PythonProgram& program = e_.python_->program();

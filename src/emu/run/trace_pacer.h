@@ -64,6 +64,8 @@ struct RunLimits {
     // again (repeated_call_note). For handlers that have calls made by a kernel, and threads that
     // outlive the run.
     bool notes_call_results = false;
+    // Where a PythonWatch is given: the Python functions in which threads begin are noted.
+    bool notes_script_stacks = true;
     // With Nondeterminism::single_stepped: nondeterministic instructions are executed natively all
     // the same.
     bool executes_nondeterministic = false;

@@ -57,8 +57,6 @@ class PythonWatch {
     // What happens at a watched instruction that a thread is about to execute. Nothing: the thread
     // goes on with the frame that it had.
     std::optional<Step> step(GuestAddress pc, const CpuState& cpu);
-    // Whether it is asked about a thread for the first time. `birth`: GuestThreads::birth().
-    bool is_new(std::uint64_t birth) { return births_.insert(birth).second; }
     // The innermost frames of the thread, at most max_frames, the innermost first.
     std::vector<PythonFrame> frames(const CpuState& cpu);
     // Tells functions apart whose code has had the same place, one after the other.
@@ -95,7 +93,6 @@ class PythonWatch {
     const PythonProgram program_;
     const PythonLayout& layout_;
     MemoryReader& memory_;
-    std::unordered_set<std::uint64_t> births_;
     bool has_events_ = false;
     std::optional<StackSlot> slot_;
     std::unordered_map<GuestAddress, Event> events_;

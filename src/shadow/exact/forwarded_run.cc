@@ -182,7 +182,7 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     if (anew_) {
         TRY_ASSIGN(memory_, open_process_memory(process_.live_tid(), O_RDWR));
     }
-    restart_trace();
+    const bool has_restarted = restart_trace();
     if (!thread().is_in_call()) TRY(thread().read_rseq());
     const auto& rseq = thread().rseq();
     if (!rseq.empty()) changed_.push_back({rseq.start, rseq.end});
@@ -216,6 +216,7 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     set_levels(request.limits);
     request.limits.executes_nondeterministic = calls == RunCalls::forwarded;
     request.limits.lasting_threads = calls != RunCalls::end_run;
+    request.limits.notes_script_stacks = has_restarted;
     const bool has_values =
         request.limits.value_instructions != 0 || request.limits.reference_instructions != 0;
     if (calls == RunCalls::one_turn)
@@ -572,8 +573,10 @@ Result<void> ForwardedRun::replace_worker() {
     return {};
 }
 
-void ForwardedRun::restart_trace() {
+// Returns whether the trace of any thread begins anew.
+bool ForwardedRun::restart_trace() {
     const bool only_one = process_.size() == 1;
+    const bool restarts = new_trace_ || jumped_;
     if (new_trace_ || (jumped_ && only_one)) {
         consumer_.restart(process_.has(0) ? process_.thread(0).tid() : 0, stack_of(0));
         for (std::size_t i = 1; i < process_.size(); ++i)
@@ -582,6 +585,7 @@ void ForwardedRun::restart_trace() {
         begin_trace(at_);
     }
     new_trace_ = jumped_ = false;
+    return restarts;
 }
 
 void ForwardedRun::begin_trace(std::size_t index) {

@@ -141,7 +141,7 @@ class ForwardedRun {
     Result<void> begin_program();
     Result<void> replace_worker();
     void note_result(const CpuState& call, const Passage& passage);
-    void restart_trace();
+    bool restart_trace();
     void begin_trace(std::size_t index);
     std::vector<GuestAddress> stack_of(std::size_t index);
 
