@@ -1,6 +1,7 @@
 #include "report/commands/diff_command.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <limits>
 
@@ -10,17 +11,24 @@
 namespace shadowprof {
 namespace {
 
-Result<void> append(const std::string& path, std::string_view text) {
+// What the step has written before counts, too. GitHub shows nothing of a summary that is too long,
+// so nothing is added where there is no room.
+Result<void> append_summary(const std::string& path, const DiffReport& report) {
+    constexpr std::size_t least_room = 8192;
     const UniqueFd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
     if (!file) return errno_error(fmt::format("cannot append to GITHUB_STEP_SUMMARY '{}'", path));
-    return write_all(file.get(), text);
+    struct stat status = {};
+    if (fstat(file.get(), &status) != 0) return errno_error("GITHUB_STEP_SUMMARY");
+    const auto written = static_cast<std::size_t>(status.st_size);
+    if (written + least_room > max_summary_bytes) return {};
+    return write_all(file.get(), diff_markdown(report, max_summary_bytes - written));
 }
 
 Result<std::string> formatted(const DiffReport& report, const DiffOptions& options) {
     if (options.format == DiffFormat::text) return diff_text(report, options.text);
     if (options.format == DiffFormat::markdown) return diff_markdown(report);
     if (options.format == DiffFormat::github) {
-        if (!options.step_summary.empty()) TRY(append(options.step_summary, diff_markdown(report)));
+        if (!options.step_summary.empty()) TRY(append_summary(options.step_summary, report));
         return github_annotations(report);
     }
     StringSink sink;

@@ -31,9 +31,13 @@ inline constexpr std::string_view diff_schema = "shadowprof-diff/1";
 std::string diff_text(const DiffReport& report, const TextOptions& options);
 // Writes one JSON object; see man/shadowprof-diff.1 for its members. Errors: those of the sink.
 Result<void> write_diff_json(const DiffReport& report, ByteSink& sink);
+// What GitHub shows of a comment, and of the summary of a step.
+inline constexpr std::size_t max_comment_bytes = 65'536, max_summary_bytes = 1 << 20;
+
 // GitHub's Markdown for a comment on a pull request. Names cannot break out of cells or links, nor
-// mention users.
-std::string diff_markdown(const DiffReport& report);
+// mention users. The text is cut to `most_bytes`, of which it needs some thousands: rows from some
+// row on are left out, and the middle of long names. The last line says how much was cut.
+std::string diff_markdown(const DiffReport& report, std::size_t most_bytes = max_comment_bytes);
 // Workflow commands for the standard output of GitHub's runner: an error for each exceeded limit, a
 // warning for each undecidable one.
 std::string github_annotations(const DiffReport& report);

@@ -106,6 +106,35 @@ TEST_CASE("each row of a Markdown table has its cells, whatever is in them") {
     CHECK(contains(text, "**exceeded**"));
 }
 
+TEST_CASE("Markdown is cut to what GitHub shows, and says what was cut") {
+    TestBuild base{"/bin/a", "aa"}, next{"/bin/a", "aa"};
+    for (TestBuild* build : {&base, &next}) {
+        for (int i = 0; i < 2000; ++i) {
+            const auto name = fmt::format("f{:04}<{}>", i, std::string(1000, 'x'));
+            build->executed(build->function(name, code), build == &base ? 100 : 300);
+        }
+        build->exact();
+    }
+    const Diff diff = compare_profiles(base.file, next.file, 2000);
+    const DiffReport report{
+        {"b.json", base.file.profile}, {"n.json", next.file.profile}, diff, {}, 2000};
+    for (const std::size_t most : {std::size_t{8'000}, max_comment_bytes, max_summary_bytes}) {
+        const std::string text = diff_markdown(report, most);
+        CHECK(text.size() <= most);
+        CHECK(text.size() > most / 4);
+        const auto all = lines(text);
+        const auto rows = static_cast<std::size_t>(std::ranges::count_if(
+            all, [](const std::string& line) { return line.starts_with("| f"); }));
+        const auto& last = all.back();
+        CHECK(last.starts_with("Cut: "));
+        CHECK(contains(last, "long texts shortened"));
+        CHECK(contains(last, fmt::format("{} of ", 2000 - rows)) == (rows != 2000));
+        CHECK(contains(text, "</details>"));
+    }
+    CHECK(contains(diff_markdown(report), "xx&#46;&#46;xx"));
+    CHECK_FALSE(contains(diff_markdown(Compared().report()), "Cut: "));
+}
+
 TEST_CASE("an exceeded limit is one command of GitHub's, a kept one is none") {
     const Compared compared;
     const auto commands = lines(github_annotations(compared.report()));
