@@ -1,6 +1,8 @@
 """`report` and `annotate` on a profile whose true counts are known."""
 
+import json
 import os
+import pathlib
 import pty
 import re
 import subprocess
@@ -83,6 +85,86 @@ class Report(TestCase):
         self.assertRegex(text, rf" {self.ROUNDS}  edges_run\+\w+ +taken 2\d|taken 7\d")
         self.assertIn("it takes count", self.refused("report", "--by=edge", "--sort=name2", self.profile_path))
         self.assertIn("--host", self.refused("report", "--host", "--top=2"))
+
+    def test_json_has_the_numbers_of_the_text(self):
+        data = json.loads(self.shown("report", "--json", "--by=call,edge", "--filter=edges_run",
+                                     "--top=3", self.profile_path))
+        self.assertEqual(data["schema"], "shadowprof-report/1")
+        self.assertEqual(data["command"], [victim("edges"), str(self.EIGHTS)])
+        calls, edges = data["lists"]
+        self.assertEqual((calls["list"], edges["list"]), ("call", "edge"))
+        text = self.shown("report", "--by=edge", "--filter=edges_run", "--top=3",
+                          self.profile_path)
+        rows = re.findall(r"^ *[0-9.]+% +(\d+)  (\w+)", text, re.MULTILINE)
+        self.assertEqual([(str(edge["count"]), edge["from"]["function"])
+                          for edge in edges["entries"]], rows)
+        self.assertEqual(len(rows), 3)
+        more = re.search(r"and (\d+) more", text)
+        self.assertEqual(edges["all"], 3 + int(more.group(1)))
+        leaf = next(call for call in calls["entries"] if call["callee"]["function"] == "edges_leaf")
+        self.assertEqual(leaf["count"], self.ROUNDS)
+        self.assertEqual(os.path.realpath(leaf["site"]["module"]), os.path.realpath(victim("edges")))
+
+    def test_json_has_functions_unless_told_otherwise(self):
+        (functions,) = json.loads(self.shown("report", "--json", self.profile_path))["lists"]
+        self.assertEqual((functions["list"], functions["sort"]), ("function", "instructions"))
+        text = self.shown("report", "--by=function", self.profile_path)
+        for entry, line in zip(functions["entries"], text.splitlines()[2:]):
+            self.assertEqual(f"{100 * entry['share']:.1f}%" if entry["share"] >= 0.0005 else "<0.1%",
+                             line.split()[0])
+        self.assertIn("--json", self.refused("report", "--json", "--html=x", self.profile_path))
+        self.assertIn("--findings", self.refused("report", "--json", "--findings",
+                                                 self.profile_path))
+
+    def opened(self, *words, **environment):
+        """Runs `report --open`. Returns the page's file, what the browser was given, and what was
+        said."""
+        programs = self.folder / "programs"
+        programs.mkdir(exist_ok=True)
+        temporary = self.folder / "a b'$(touch evil)"
+        temporary.mkdir(exist_ok=True)
+        done = self.shadowprof("report", "--open", *words, self.profile_path, env={
+            "PATH": str(programs), "XDG_RUNTIME_DIR": "", "TMPDIR": str(temporary), "BROWSER": "",
+            **environment})
+        self.assertEqual(done.code, 0, done.stderr)
+        page = pathlib.Path(re.search(r"the page is in '(.*)', (?:opened|and was)",
+                                      done.stderr).group(1))
+        self.assertIn("<html", page.read_text())
+        self.assertFalse((self.folder / "evil").exists())
+        given = self.folder / "given"
+        return page, given.read_text().splitlines() if given.exists() else None, done.stderr
+
+    def make_browser(self, name, status=0):
+        programs = self.folder / "programs"
+        programs.mkdir(exist_ok=True)
+        program = programs / name
+        program.write_text(f"#!/bin/sh\nfor word; do echo \"$word\"; done > '{self.folder}/given'\n"
+                           f"exit {status}\n")
+        program.chmod(0o700)
+
+    def test_a_page_is_opened(self):
+        self.make_browser("xdg-open")
+        page, given, said = self.opened()
+        self.assertIn("opened by xdg-open", said)
+        self.assertEqual(given, [page.as_uri()])
+        self.assertEqual(page.parent.stat().st_mode & 0o77, 0)
+        named, given, _ = self.opened(f"--html={self.folder}/named.html")
+        self.assertEqual((named, given), (self.folder / "named.html", [named.as_uri()]))
+
+    def test_a_page_is_opened_by_the_first_browser_that_works(self):
+        self.make_browser("broken", status=3)
+        self.make_browser("good")
+        page, given, said = self.opened(BROWSER="missing:broken:good --new %s tab")
+        self.assertIn("opened by good", said)
+        self.assertEqual(given, ["--new", page.as_uri(), "tab"])
+
+    def test_a_page_that_cannot_be_opened_is_named(self):
+        _, given, said = self.opened()
+        self.assertIsNone(given)
+        self.assertIn("xdg-open is not installed, and the variable BROWSER is not set", said)
+        self.make_browser("broken", status=3)
+        self.assertIn("broken failed with exit status 3", self.opened(BROWSER="broken")[2])
+        self.assertIn("--open", self.refused("report", "--open", "--html=-", self.profile_path))
 
     def test_a_terminal_gets_colours_and_its_width(self):
         for no_colour in (False, True):

@@ -6,8 +6,10 @@
 #include <algorithm>
 
 #include "base/files/safe_output.h"
+#include "base/text/text_format.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/host_report.h"
+#include "cli/commands/open_page.h"
 #include "cli/options/command_line.h"
 #include "cli/options/values.h"
 #include "cli/terminal/exit_status.h"
@@ -25,6 +27,12 @@ namespace {
 // They are for lists alone.
 constexpr const char* list_options[] = {"--by", "--sort", "--filter", "--module", "--user"};
 
+struct ReportRequest {
+    std::string path, page;
+    ListRequest lists;
+    bool host = false, no_source = false, json = false, opens = false;
+};
+
 int report_host() {
     prepare_sigchld();
     WaitHub hub;
@@ -37,14 +45,65 @@ int report_host() {
     return 0;
 }
 
-Result<void> write_page(const std::string& path, const std::string& page,
-                        const HtmlOptions& options) {
-    TRY_ASSIGN(ProfileFile file, read_profile(path));
-    TRY(check_weight(file.profile, options.weight));
-    TRY_ASSIGN(SafeOutput output, SafeOutput::open(page));
-    TRY(write_html(file, options, output));
-    TRY(output.commit(static_cast<pid_t>(file.profile.run.pid)));
+Error misused(std::string message) {
+    return {ErrorCode::usage, 0, std::move(message)};
+}
+
+// Checks that the options that were given go together.
+Result<void> check_together(const ReportRequest& request, const CommandLine& line) {
+    const bool page = line.has("--html") || request.opens, weighed = line.has("--weight");
+    const bool has_list_options =
+        std::ranges::any_of(list_options, [&](const char* name) { return line.has(name); });
+    const bool has_lists = has_list_options || line.has("--top");
+    if (request.host && (has_lists || page || weighed || request.json || !request.path.empty()))
+        return misused("--host is about this machine and takes no profile");
+    if (page && (has_lists || request.json))
+        return misused(
+            "--by, --top, --sort, --filter, --module, --user and --json cannot be used with --html "
+            "or --open, whose page has all lists");
+    if (request.no_source && !page) return misused("--no-source needs --html or --open");
+    if (request.opens && request.page == "-")
+        return misused("--open needs a page in a file; leave --html=- out, or name a file");
+    if (request.host) return {};
+    if (request.path.empty()) return misused("PROFILE is required; try 'shadowprof report --help'");
+    if (request.lists.findings && (has_list_options || page || weighed || request.json))
+        return misused("--findings can be combined with --top only");
     return {};
+}
+
+// Returns the page's final name.
+Result<std::string> write_page(const ReportRequest& request, const std::string& page) {
+    TRY_ASSIGN(ProfileFile file, read_profile(request.path));
+    TRY(check_weight(file.profile, request.lists.weight));
+    TRY_ASSIGN(SafeOutput output, SafeOutput::open(page));
+    TRY(write_html(file, {.source = !request.no_source, .weight = request.lists.weight}, output));
+    return output.commit(static_cast<pid_t>(file.profile.run.pid));
+}
+
+// A page that cannot be opened is none the worse.
+Result<void> write_and_open_page(const ReportRequest& request) {
+    std::string page = request.page;
+    if (page.empty()) {
+        TRY_ASSIGN(page, fresh_page());
+    }
+    TRY_ASSIGN(page, write_page(request, page));
+    const auto opened = open_in_browser(page);
+    if (opened)
+        say("report: the page is in '{}', opened by {}", printable(page), printable(*opened));
+    else
+        say("report: the page is in '{}', and was not opened: {}", printable(page),
+            opened.error().message);
+    return {};
+}
+
+Result<void> make_report(const ReportRequest& request) {
+    if (request.opens) return write_and_open_page(request);
+    if (!request.page.empty()) {
+        TRY(write_page(request, request.page));
+        return {};
+    }
+    if (request.json) return report_json(request.path, request.lists, STDOUT_FILENO);
+    return report_profile(request.path, request.lists, text_options(STDOUT_FILENO), stdout);
 }
 
 int failed(std::string_view message) {
@@ -55,16 +114,15 @@ int failed(std::string_view message) {
 }  // namespace
 
 int report_main(std::span<const std::string> words) {
-    std::string path, page;
-    ListRequest lists;
-    bool host = false, no_source = false;
+    ReportRequest request;
+    ListRequest& lists = request.lists;
     const auto names = list_names();
     CommandLine line(
         {"report", "[options] PROFILE",
          "Shows the summary of a profile or lists of it, or makes a page of it."},
         {{.names = "PROFILE",
           .help = "a file that shadowprof wrote; - is standard input",
-          .set = set_text(path)},
+          .set = set_text(request.path)},
          {.names = "--by",
           .value = "LIST",
           .help = fmt::format("show lists instead: some of {}", fmt::join(names, ", ")),
@@ -105,7 +163,15 @@ int report_main(std::span<const std::string> words) {
           .value = "FILE",
           .help = "write all of the profile to FILE as one page for browsers, with the code of the "
                   "hottest functions; - is standard output",
-          .set = set_file_name(page)},
+          .set = set_file_name(request.page)},
+         {.names = "--open",
+          .help =
+              "make that page, in a new file unless --html names one, and open it with $BROWSER "
+              "or xdg-open",
+          .set = set_flag(request.opens)},
+         {.names = "--json",
+          .help = "print lists as JSON, for scripts; the manual lists all members",
+          .set = set_flag(request.json)},
          {.names = "--weight",
           .value = "WHAT",
           .help = fmt::format("what functions and call stacks are ordered by: {} [{}]",
@@ -113,33 +179,21 @@ int report_main(std::span<const std::string> words) {
           .words = {stack_weight_names.begin(), stack_weight_names.end()},
           .choose = [&](std::size_t weight) { lists.weight = static_cast<StackWeight>(weight); }},
          {.names = "--no-source",
-          .help = "leave the text of source files out of the page of --html",
-          .set = set_flag(no_source)},
+          .help = "leave the text of source files out of the page",
+          .set = set_flag(request.no_source)},
          {.names = "--host",
           .help = "show how long loads take on this machine; this is measured when it is first "
                   "asked for",
-          .set = set_flag(host)}});
+          .set = set_flag(request.host)}});
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
-    const bool html = line.has("--html"), weighed = line.has("--weight");
-    const bool has_list_options =
+    if (const auto fits = check_together(request, line); !fits) return failed(fits.error().message);
+    if (request.host) return report_host();
+    const bool wants_lists =
+        line.has("--top") || request.json ||
         std::ranges::any_of(list_options, [&](const char* name) { return line.has(name); });
-    const bool has_lists = has_list_options || line.has("--top");
-    if (host && (has_lists || html || weighed || !path.empty()))
-        return failed("--host is about this machine and takes no profile");
-    if (html && has_lists)
-        return failed(
-            "--by, --top, --sort, --filter, --module and --user cannot be used with --html, whose "
-            "page has all lists");
-    if (no_source && !html) return failed("--no-source needs --html");
-    if (host) return report_host();
-    if (path.empty()) return failed("PROFILE is required; try 'shadowprof report --help'");
-    if (lists.findings && (has_list_options || html || weighed))
-        return failed("--findings can be combined with --top only");
-    if (lists.by.empty() && has_lists && !lists.findings) lists.by = {"function"};
+    if (lists.by.empty() && wants_lists && !lists.findings) lists.by = {"function"};
     auto shown = check(lists);
-    if (shown)
-        shown = html ? write_page(path, page, {.source = !no_source, .weight = lists.weight})
-                     : report_profile(path, lists, text_options(STDOUT_FILENO), stdout);
+    if (shown) shown = make_report(request);
     return shown ? 0 : failed(shown.error().message);
 }
 

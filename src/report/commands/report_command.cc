@@ -3,6 +3,7 @@
 #include "report/findings/finder.h"
 #include "report/findings/findings_text.h"
 #include "report/profile_file/profile_reader.h"
+#include "report/text/lists_json.h"
 #include "report/text/summary.h"
 
 namespace shadowprof {
@@ -24,6 +25,16 @@ Result<void> report_profile(const std::string& path, const ListRequest& lists,
     }
     if (std::fflush(out) != 0 || std::ferror(out) != 0)
         return errno_error("cannot write the report");
+    return {};
+}
+
+Result<void> report_json(const std::string& path, const ListRequest& lists, int out) {
+    TRY_ASSIGN(ProfileFile file, read_profile(path));
+    TRY(check_weight(file.profile, lists.weight));
+    StringSink sink;
+    TRY(write_lists_json(file.profile, file.symbols, lists, sink));
+    if (auto written = write_all(out, sink.text()); !written)
+        return std::move(written).error().with_context("cannot write the report");
     return {};
 }
 

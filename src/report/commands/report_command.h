@@ -15,4 +15,7 @@ namespace shadowprof {
 Result<void> report_profile(const std::string& path, const ListRequest& lists,
                             const TextOptions& options, std::FILE* out);
 
+// Writes the lists to the descriptor `out` by write_lists_json(). Needs the same; the same errors.
+Result<void> report_json(const std::string& path, const ListRequest& lists, int out);
+
 }  // namespace shadowprof

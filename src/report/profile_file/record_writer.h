@@ -14,26 +14,31 @@
 
 namespace shadowprof {
 
-// Writes members of the object that is open in `json`.
-class RecordWriter {
+// Writes members of the object that is open in `json`. Places are written as
+// write_place(json, places, location) does.
+template <typename Places>
+class RecordWriterWith {
   public:
     static constexpr bool reads = false;
 
     // `is_clocked`: the profile has times of the kernel's clock.
-    RecordWriter(JsonWriter& json, const LocationNumbers& numbers, bool is_clocked)
-        : json_(json), numbers_(numbers), is_clocked_(is_clocked) {}
+    RecordWriterWith(JsonWriter& json, Places& places, bool is_clocked)
+        : json_(json), places_(places), is_clocked_(is_clocked) {}
 
-    void location(std::string_view name, CodeLocation l) { json_.member(name, numbers_.of(l)); }
+    void location(std::string_view name, CodeLocation l) {
+        json_.key(name);
+        write_place(json_, places_, l);
+    }
     void location_if(bool is_here, std::string_view name, CodeLocation l) {
         if (is_here) location(name, l);
     }
     void locations(std::string_view name, const auto& items) {
-        json_.array(name, items, [&](CodeLocation l) { json_.value(numbers_.of(l)); });
+        json_.array(name, items, [&](CodeLocation l) { write_place(json_, places_, l); });
     }
     void references(std::string_view name, const auto& items, std::size_t) {
         json_.array(name, items, [&](const auto& reference) {
             json_.begin_array();
-            json_.value(numbers_.of(reference.at));
+            write_place(json_, places_, reference.at);
             json_.value(hex_text(reference.address));
             json_.end_array();
         });
@@ -138,8 +143,14 @@ class RecordWriter {
 
   private:
     JsonWriter& json_;
-    const LocationNumbers& numbers_;
+    Places& places_;
     bool is_clocked_;
 };
+
+// In a profile file, places are numbers.
+inline void write_place(JsonWriter& json, const LocationNumbers& numbers, CodeLocation at) {
+    json.value(numbers.of(at));
+}
+using RecordWriter = RecordWriterWith<const LocationNumbers>;
 
 }  // namespace shadowprof

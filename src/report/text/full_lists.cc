@@ -14,6 +14,7 @@
 #include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
 #include "report/text/list_printer.h"
+#include "report/text/list_sink.h"
 
 namespace shadowprof {
 namespace {
@@ -103,19 +104,18 @@ constexpr std::array stream_keys{
 class FullLists {
   public:
     FullLists(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
-              TextPage& page)
+              ListSink& sink)
         : profile_(profile),
           symbols_(symbols),
           request_(request),
           filter_(request.places, profile.modules),
-          page_(page),
-          printer_(profile, symbols, page) {}
+          sink_(sink) {}
 
     void functions() {
         auto hot = hot_functions(profile_, symbols_, request_.weight);
         show(
             hot.list, function_keys, [](const HotFunction& f) { return f.at; },
-            [&](const auto& list) { printer_.functions(list, hot.unit); });
+            [&](const auto& list) { sink_.functions(list, hot.unit); });
     }
     void scripts() {
         show(
@@ -133,56 +133,54 @@ class FullLists {
         });
         show_filtered(
             hot, path_keys, [](const HotPath& p) { return p.path->blocks.front(); },
-            [&](const auto& list) { printer_.paths(list); });
+            [&](const auto& list) { sink_.paths(list); });
     }
     void branches() {
         show(
             hot_branches(profile_, SIZE_MAX), branch_keys,
             [](const HotBranch& b) { return b.from; },
-            [&](const auto& list) { printer_.branches(list); });
+            [&](const auto& list) { sink_.branches(list); });
     }
     void values() {
         show(
             all_of(profile_.values), value_keys, [](Value v) { return v->at; },
-            [&](const auto& list) { printer_.values(list, "Values, most frequent ones"); });
+            [&](const auto& list) { sink_.values(list); });
     }
     void loads() {
         show(
             all_of(profile_.latency), load_keys, [](Load l) { return l->at; },
-            [&](const auto& list) { printer_.loads(list); });
+            [&](const auto& list) { sink_.loads(list); });
     }
     void calls() {
         show(
             all_of(profile_.calls), call_keys, [](Call c) { return c->site; },
-            [&](const auto& list) { printer_.calls(list); });
+            [&](const auto& list) { sink_.calls(list); });
     }
     void callers() {
         show(
             callers_of_functions(profile_, symbols_), caller_keys,
             [](const CallerOfFunction& c) { return c.callee; },
-            [&](const auto& list) { printer_.callers(list); });
+            [&](const auto& list) { sink_.callers(list); });
     }
     // Probes are shown in the order in which they were asked for.
     void probes() {
-        for (const ProbeProfile& probe : profile_.probes) printer_.probe(probe, request_.top);
-        was_empty_ = profile_.probes.empty();
+        for (const ProbeProfile& probe : profile_.probes) sink_.probe(probe, request_.top);
+        sink_.end(profile_.probes.size(), profile_.probes.size());
     }
     void methods() {
         show(
             all_of(profile_.methods), method_keys, [](MethodOf m) { return m->entry; },
-            [&](const auto& list) { printer_.methods(list); });
+            [&](const auto& list) { sink_.methods(list); });
     }
     void hazards() {
         show(
             all_of(profile_.hazards), hazard_keys, [](HazardOf h) { return h->second; },
-            [&](const auto& list) { printer_.hazards(list); });
+            [&](const auto& list) { sink_.hazards(list); });
     }
     void addresses() {
         show(
             all_of(profile_.addresses), address_keys, [](Address a) { return a->at; },
-            [&](const auto& list) {
-                printer_.addresses(list, "Loads by how their addresses follow each other");
-            });
+            [&](const auto& list) { sink_.addresses(list); });
     }
     void streams() {
         show(
@@ -190,22 +188,19 @@ class FullLists {
             [](Stream s) {
                 return s->references.empty() ? CodeLocation{} : s->references.front().at;
             },
-            [&](const auto& list) { printer_.streams(list); });
+            [&](const auto& list) { sink_.streams(list); });
     }
 
     // Prints the table of a kind without a list of its own.
     void table(std::string_view word) {
         const auto tables = kind_tables(profile_);
         const auto found = std::ranges::find(tables, word, &KindTable::word);
-        if (found == tables.end()) return;
+        if (found == tables.end()) return sink_.end(0, 0);
         show(
             found->rows, row_keys,
             [](const RecordRow& row) { return row.at().value_or(CodeLocation{}); },
-            [&](const auto& list) { printer_.table(list, *found); });
+            [&](const auto& list) { sink_.table(list, *found); });
     }
-
-    // Whether the last list had no entry.
-    bool was_empty() const { return was_empty_; }
 
   private:
     bool is_meant(CodeLocation at) { return filter_.matches(symbols_, at); }
@@ -223,8 +218,7 @@ class FullLists {
         if (request_.top != 0 && list.size() > request_.top)
             list.erase(list.begin() + static_cast<std::ptrdiff_t>(request_.top), list.end());
         print(std::span<const T>(list));
-        if (all > list.size()) page_.line(fmt::format("  and {} more", all - list.size()));
-        was_empty_ = all == 0;
+        sink_.end(all, list.size());
     }
 
     template <typename T, typename Keys, typename At>
@@ -251,9 +245,7 @@ class FullLists {
     SymbolSource& symbols_;
     const ListRequest& request_;
     PlaceFilter filter_;
-    TextPage& page_;
-    ListPrinter printer_;
-    bool was_empty_ = false;
+    ListSink& sink_;
 };
 
 template <typename Keys>
@@ -304,6 +296,50 @@ std::string place_text(const PlaceRequest& places) {
     return text.empty() ? " in the profile" : text;
 }
 
+class TextLists final : public ListSink {
+  public:
+    TextLists(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
+              TextPage& page)
+        : request_(request), page_(page), printer_(profile, symbols, page) {}
+
+    void begin(std::string_view, std::string_view plural, std::string_view) override {
+        plural_ = plural;
+    }
+    void end(std::size_t all, std::size_t shown) override {
+        if (all > shown) page_.line(fmt::format("  and {} more", all - shown));
+        if (all == 0) page_.line(fmt::format("no {}{}", plural_, place_text(request_.places)));
+    }
+    void functions(std::span<const HotFunction> list, FunctionWeight unit) override {
+        printer_.functions(list, unit);
+    }
+    void paths(std::span<const HotPath> list) override { printer_.paths(list); }
+    void branches(std::span<const HotBranch> list) override { printer_.branches(list); }
+    void values(std::span<const ValueProfile* const> list) override {
+        printer_.values(list, "Values, most frequent ones");
+    }
+    void loads(std::span<const LoadLatency* const> list) override { printer_.loads(list); }
+    void calls(std::span<const CallPair* const> list) override { printer_.calls(list); }
+    void callers(std::span<const CallerOfFunction> list) override { printer_.callers(list); }
+    void probe(const ProbeProfile& probe, std::size_t most) override {
+        printer_.probe(probe, most);
+    }
+    void methods(std::span<const Method* const> list) override { printer_.methods(list); }
+    void hazards(std::span<const Hazard* const> list) override { printer_.hazards(list); }
+    void addresses(std::span<const AddressPattern* const> list) override {
+        printer_.addresses(list, "Loads by how their addresses follow each other");
+    }
+    void streams(std::span<const DataStream* const> list) override { printer_.streams(list); }
+    void table(std::span<const RecordRow> list, const KindTable& table) override {
+        printer_.table(list, table);
+    }
+
+  private:
+    const ListRequest& request_;
+    TextPage& page_;
+    ListPrinter printer_;
+    std::string_view plural_;
+};
+
 const ListRow* find_row(std::string_view name) {
     const auto rows = list_rows();
     const auto found = std::find_if(rows.begin(), rows.end(),
@@ -346,15 +382,21 @@ Result<void> check(const ListRequest& request) {
     return {};
 }
 
-void print_lists(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
-                 TextPage& page) {
-    FullLists lists(profile, symbols, request, page);
+void for_each_list(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
+                   ListSink& sink) {
+    FullLists lists(profile, symbols, request, sink);
     for (const std::string& name : request.by) {
         const ListRow& row = *find_row(name);
+        const std::string_view usual = row.keys.empty() ? "" : row.keys.front();
+        sink.begin(row.name, row.plural, request.sort.empty() ? usual : request.sort);
         row.print ? (lists.*row.print)() : lists.table(row.name);
-        if (!lists.was_empty()) continue;
-        page.line(fmt::format("no {}{}", row.plural, place_text(request.places)));
     }
+}
+
+void print_lists(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
+                 TextPage& page) {
+    TextLists text(profile, symbols, request, page);
+    for_each_list(profile, symbols, request, text);
 }
 
 }  // namespace shadowprof

@@ -8,6 +8,7 @@
 #include "report/lists/place_filter.h"
 #include "report/lists/stack_weight.h"
 #include "report/symbols/symbol_source.h"
+#include "report/text/list_sink.h"
 #include "report/text/text_page.h"
 
 namespace shadowprof {
@@ -31,6 +32,9 @@ std::vector<std::string_view> sort_keys();
 // Errors: ErrorCode::usage if there is no such list, or one of them has no such key.
 Result<void> check(const ListRequest& request);
 
+// Passes each list to `sink`. Needs check().
+void for_each_list(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
+                   ListSink& sink);
 // Prints each list with its title. A line says if a list is empty, and how many entries are left
 // out. Needs check().
 void print_lists(const Profile& profile, SymbolSource& symbols, const ListRequest& request,
