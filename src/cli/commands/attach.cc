@@ -39,18 +39,19 @@ std::string why_nothing_was_seen(const Profile& profile) {
     return note == profile.notes.end() ? "no sample was due before the end" : *note;
 }
 
-Result<void> attach(const RunRequest& request, const Shielded& shielded) {
+Result<void> attach(const RunRequest& request, const Shielded& shielded, LiveView* live) {
     TRY(check_debug_search(request.debug_search));
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
     FunctionTables tables;
     const auto perf_map_of_pid = [](std::int64_t pid) {
         return perf_map_of(static_cast<pid_t>(pid));
     };
-    TRY_ASSIGN(auto control, open_control(request, shielded, output, perf_map_of_pid, tables));
+    TRY_ASSIGN(auto control,
+               open_control(request, shielded, output, perf_map_of_pid, tables, live));
     MappedPlaces places;
     MappedInterpreters interpreters;
     ModuleFunctions functions(tables);
-    TRY_ASSIGN(auto outcome, with_progress(request, [&](const ProgressListener& on_progress) {
+    TRY_ASSIGN(auto outcome, with_progress(request, live, [&](const ProgressListener& on_progress) {
                    return attach_target(request.options, shielded.end_request(), on_progress,
                                         &control, {&places, &functions, &interpreters});
                }));
@@ -82,11 +83,15 @@ int attach_main(std::span<const std::string> words) {
     if (request->text) return put(stdout, *request->text), 0;
     if (const auto allowed = check_attachable(*request->options.attach_to); !allowed)
         return attach_failed(allowed.error());
+    const auto live = LiveView::open(*request);
+    if (!live) return attach_failed(live.error());
     survive_failed_writes();
-    const auto end = run_in_own_group([&](const Shielded& shielded) {
-        const auto done = attach(*request, shielded);
-        return done ? 0 : attach_failed(done.error());
-    });
+    const auto end = run_in_own_group(
+        [&](const Shielded& shielded) {
+            const auto done = attach(*request, shielded, live->get());
+            return done ? 0 : attach_failed(done.error());
+        },
+        screen_of(*live));
     if (!end) return attach_failed(end.error());
     if (!end->signal) return end->status;
     say("attach: the tracing process of shadowprof was killed by signal {}", *end->signal);

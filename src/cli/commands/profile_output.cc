@@ -155,8 +155,13 @@ std::string loads_timed(const Profile& profile) {
 }  // namespace
 
 Result<RunOutcome> with_progress(
-    const RunRequest& request,
+    const RunRequest& request, LiveView* live,
     const std::function<Result<RunOutcome>(const ProgressListener&)>& profile) {
+    if (live != nullptr) {
+        auto outcome = profile({});
+        live->end();
+        return outcome;
+    }
     if (!wants_progress(request)) return profile({});
     ProgressLine line(stderr, isatty(STDERR_FILENO) != 0);
     return profile([&](const RunProgress& now) { line.show(now); });
@@ -164,17 +169,24 @@ Result<RunOutcome> with_progress(
 
 Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
                                     const SafeOutput& output, PerfMapOf perf_map_of,
-                                    FunctionTables& tables) {
+                                    FunctionTables& tables, LiveView* live) {
     if (request.dump_every && !output.is_file())
         return Error{
             ErrorCode::usage, 0,
             fmt::format("--dump-every needs a file for the profile of the run, and '{}' is not "
                         "one; name a file with -o",
                         request.output)};
-    return ControlChannel::open(
-        request, shielded.signal_counts(),
-        [](const std::string& complaint) { say("{}", complaint); },
-        opener_of_dumps(request, shielded, std::move(perf_map_of), tables));
+    const auto complain = [live](const std::string& complaint) {
+        live != nullptr ? live->keep_message(complaint) : say("{}", complaint);
+    };
+    TRY_ASSIGN(auto channel,
+               ControlChannel::open(request, shielded.signal_counts(), complain,
+                                    opener_of_dumps(request, shielded, perf_map_of, tables)));
+    if (live != nullptr) {
+        TRY_ASSIGN(auto refresh, live->begin(std::move(perf_map_of), tables));
+        channel.refresh_with(std::move(refresh));
+    }
+    return channel;
 }
 
 std::function<DumpRequest(pid_t process, unsigned number)> part_files(const RunRequest& request,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/files/safe_output.h"
+#include "cli/commands/live_view.h"
 #include "cli/control/control_channel.h"
 #include "cli/options/options.h"
 #include "cli/terminal/progress.h"
@@ -17,21 +18,22 @@
 namespace shadowprof {
 
 // Calls `profile` with the listener that shows the progress, or with an empty one if the user does
-// not want to see it.
+// not want to see it. Then ends `live`, which is null without --live.
 Result<RunOutcome> with_progress(
-    const RunRequest& request,
+    const RunRequest& request, LiveView* live,
     const std::function<Result<RunOutcome>(const ProgressListener&)>& profile);
 
 // Returns the path of the file that names a process's just-in-time compiled code.
 using PerfMapOf = std::function<std::string(std::int64_t pid)>;
 
 // Opens the channel that passes commands to the sampler and writes profiles during the run.
-// Failures to write them are printed. All references must outlive the channel. Errors: those of
+// Failures to write them are printed, with `live` at its end; it is null without --live. All
+// references must outlive the channel. Errors: those of
 // ControlChannel::open(), and usage if `request.dump_every` is set but the output is no regular
 // file, beside which profiles of intervals could lie.
 Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
                                     const SafeOutput& output, PerfMapOf perf_map_of,
-                                    FunctionTables& tables);
+                                    FunctionTables& tables, LiveView* live);
 
 // Where the parts of the run's profile go that the program ends by requests; empty if the output is
 // no regular file, beside which they could lie. All references must outlive the result.

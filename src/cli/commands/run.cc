@@ -24,20 +24,20 @@ std::string_view environment(const char* name) {
 }
 
 // Returns as the target did, or dies as it did.
-int run(const RunRequest& request, const Shielded& shielded) {
+int run(const RunRequest& request, const Shielded& shielded, LiveView* live) {
     if (auto found = check_debug_search(request.debug_search); !found)
         return failed("run", found.error());
     auto output = SafeOutput::open(request.output);
     if (!output) return failed("run", output.error());
     FunctionTables tables;
-    auto control = open_control(request, shielded, *output, perf_map_path, tables);
+    auto control = open_control(request, shielded, *output, perf_map_path, tables, live);
     if (!control) return failed("run", control.error());
     MappedPlaces places;
     MappedInterpreters interpreters;
     const bool is_exact = request.options.mode == SamplingMode::exact;
     using enum ModuleFunctions::Beforehand;
     ModuleFunctions functions(tables, is_exact ? debug_information : nothing);
-    auto outcome = with_progress(request, [&](const ProgressListener& on_progress) {
+    auto outcome = with_progress(request, live, [&](const ProgressListener& on_progress) {
         return run_target(
             request.options,
             {.end_request = shielded.end_request(),
@@ -68,9 +68,12 @@ int run_main(std::span<const std::string> words) {
     if (request->text) return put(stdout, *request->text), 0;
     if (auto found = check_command(request->options.command.front()); !found)
         return failed("run", found.error(), exit_status_of(found.error()));
+    const auto live = LiveView::open(*request);
+    if (!live) return failed("run", live.error());
     survive_failed_writes();
-    const auto end =
-        run_in_our_group([&](const Shielded& shielded) { return run(*request, shielded); });
+    const auto end = run_in_our_group(
+        [&](const Shielded& shielded) { return run(*request, shielded, live->get()); },
+        screen_of(*live));
     if (!end) return failed("run", end.error());
     if (end->signal) die_by_signal(*end->signal);
     return end->status;

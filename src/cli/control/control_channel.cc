@@ -47,6 +47,17 @@ Result<OpenChannel> open_channel(const std::string& path, Direction direction) {
     return OpenChannel{std::move(fd), S_ISREG(status.st_mode)};
 }
 
+// Adds the profile that is due by `source`, an optional one, if any is.
+template <typename Source>
+void take_due(std::optional<Source>& source, const char* option,
+              std::vector<SamplingCommand>& commands) {
+    if (auto due = source ? source->take() : std::nullopt)
+        commands.push_back({.kind = SamplingCommand::Kind::dump,
+                            .bursts = {},
+                            .text = option,
+                            .dump = *std::move(due)});
+}
+
 void watch(const UniqueFd& watcher, int fd) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
     if (fd >= 0) ::epoll_ctl(watcher.get(), EPOLL_CTL_ADD, fd, &event);
@@ -102,15 +113,17 @@ Result<ControlChannel> ControlChannel::open(const RunRequest& request, SignalCou
     return channel;
 }
 
+void ControlChannel::refresh_with(LiveRefresh refresh) {
+    refresh_ = std::move(refresh);
+    watch(readable_, refresh_->fd());
+}
+
 std::vector<SamplingCommand> ControlChannel::take() {
     std::vector<SamplingCommand> commands;
     if (is_readable(counts_.toggles)) take_toggles(commands);
     if (is_readable(counts_.pauses)) take_pauses(commands);
-    if (auto due = phases_ ? phases_->take() : std::nullopt)
-        commands.push_back({.kind = SamplingCommand::Kind::dump,
-                            .bursts = {},
-                            .text = "--dump-every",
-                            .dump = *std::move(due)});
+    take_due(phases_, "--dump-every", commands);
+    take_due(refresh_, "--live", commands);
     take_lines(commands);
     return commands;
 }

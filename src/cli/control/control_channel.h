@@ -15,6 +15,7 @@
 #include "base/files/fd.h"
 #include "cli/control/control_command.h"
 #include "cli/control/dump_file.h"
+#include "cli/control/live_refresh.h"
 #include "cli/control/phase_dumps.h"
 #include "cli/options/options.h"
 #include "cli/terminal/signal_counts.h"
@@ -31,6 +32,9 @@ class ControlChannel final : public SamplingControl {
     // the channel. Other threads call `open_dump`.
     static Result<ControlChannel> open(const RunRequest& request, SignalCounts counts,
                                        Complain complain, OpenDumpFile open_dump = {});
+
+    // Also requests what `refresh` is for. To be called before the channel is used.
+    void refresh_with(LiveRefresh refresh);
 
     int fd() const override { return readable_.get(); }
     // Lines that follow a request for a profile are taken once that profile is written and the
@@ -69,6 +73,7 @@ class ControlChannel final : public SamplingControl {
     const OpenDumpFile open_dump_;
     std::shared_ptr<Shared> shared_;
     std::optional<PhaseDumps> phases_;
+    std::optional<LiveRefresh> refresh_;
     UniqueFd commands_, readable_;
     bool is_file_ = false;  // commands come from a file, not from a FIFO
     off_t offset_ = 0;      // in the file, in bytes

@@ -70,7 +70,8 @@ Result<void> set_mode(RunRequest& request, string_view value) {
 
 Result<void> set_engine(string_view value) {
     if (value == "step")
-        return Error{ErrorCode::unsupported, 0, "this engine is not in this version"};
+        return Error{ErrorCode::unsupported, 0,
+                     "this engine is not in this version"};
     constexpr string_view engines[] = {"emulator"};
     TRY(parse_choice(value, engines));
     return {};
@@ -491,6 +492,10 @@ Rows output_options(RunRequest& request) {
          .kept = [&]() -> Kept {
              return request.control.empty() ? std::nullopt : Kept(request.control);
          }},
+        {.names = "--live",
+         .help = "show on the terminal what is hottest while the program runs; its output must go "
+                 "elsewhere",
+         .set = set_flag(request.live)},
         {.names = "--debuginfod",
          .help = "also get debug information from the servers in DEBUGINFOD_URLS",
          .set = [&](string_view) -> Result<void> {

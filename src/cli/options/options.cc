@@ -182,6 +182,10 @@ Result<void> fit_exact_mode(RunRequest& request) {
             ErrorCode::usage, 0,
             "--dump-every cannot be used with --mode=exact, which writes one profile of the "
             "whole run"};
+    if (request.live)
+        return Error{ErrorCode::usage, 0,
+                     "--live cannot be used with --mode=exact, whose counts are known only at the "
+                     "end; --progress shows how far it is"};
     auto& profiles = options.profiles;
     if (!request.profiles_are_asked_for) profiles = profiles.without<ValueList, LatencyList>();
     if (!request.every && profiles.has<ValueList>() && profiles.has_any_of(exact_reference_kinds)) {

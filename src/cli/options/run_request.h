@@ -34,6 +34,7 @@ struct RunRequest {
         dump_every;  // length of an interval that gets its own profile
     DebugSearch debug_search = DebugSearch::this_host;
     bool quiet = false;
+    bool live = false;  // the run is shown on a screen of its own
     Progress progress = Progress::on_terminal;
     std::optional<std::string> text;  // text to print instead of running, as for --help
     std::vector<std::string> notes;   // remarks about the request, for the profile

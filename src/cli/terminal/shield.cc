@@ -78,8 +78,15 @@ bool read_program_id(const UniqueFd& lifeline, const SeenSignals& signals) {
     return true;
 }
 
+void stop(PauseSignal& pause, Screen* screen) {
+    if (screen != nullptr) screen->suspend();
+    pause.stop();
+    if (screen != nullptr) screen->resume();
+}
+
 Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& toggle,
-                         std::optional<PauseSignal>& pause, const UniqueFd& lifeline) {
+                         std::optional<PauseSignal>& pause, Screen* screen,
+                         const UniqueFd& lifeline) {
     // With SIGCHLD ignored, the exit status would be lost. The child has inherited the old setting.
     ::signal(SIGCHLD, SIG_DFL);
     const char go = 1;
@@ -94,8 +101,9 @@ Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& 
         if (waiting[1].revents)
             if (const int signal = signals.hand_on(child)) die_by_signal(signal);
         if (waiting[2].revents) toggle.hand_on();
-        if (waiting[3].revents) pause->stop();
+        if (waiting[3].revents) stop(*pause, screen);
     }
+    if (screen != nullptr) screen->leave();
     int status = 0;
     while (::waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return errno_error("wait for the tracing process");
@@ -106,11 +114,11 @@ Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& 
 enum class Group { own, ours };
 
 Result<WorkEnd> run(Group group, const SeenSignals& signals,
-                    const std::function<int(const Shielded&)>& work) {
+                    const std::function<int(const Shielded&)>& work, Screen* screen) {
     TRY_ASSIGN(auto ends, make_lifeline());
     TRY_ASSIGN(auto toggle, ToggleSignal::take());
     std::optional<PauseSignal> pause;
-    if (group == Group::own) {
+    if (group == Group::own || screen != nullptr) {
         TRY_ASSIGN(auto taken, PauseSignal::take());
         pause.emplace(std::move(taken));
     }
@@ -119,7 +127,7 @@ Result<WorkEnd> run(Group group, const SeenSignals& signals,
     if (child < 0) return errno_error("start the tracing process: fork");
     if (child != 0) {
         ends[1].reset();
-        return wait_for(child, signals, toggle, pause, ends[0]);
+        return wait_for(child, signals, toggle, pause, screen, ends[0]);
     }
     ends[0].reset();
     ::prctl(PR_SET_NAME, shielded_name);
@@ -131,7 +139,8 @@ Result<WorkEnd> run(Group group, const SeenSignals& signals,
     char go = 0;
     while (::read(ends[1].get(), &go, 1) < 0 && errno == EINTR) {
     }
-    const SignalCounts counts{toggle.handed_on(), pause ? pause->handed_on() : -1};
+    // A child in our group is stopped with us.
+    const SignalCounts counts{toggle.handed_on(), group == Group::own ? pause->handed_on() : -1};
     return WorkEnd{work(Shielded(std::move(ends[1]), signals.handed_on(), counts)), std::nullopt};
 }
 
@@ -154,14 +163,14 @@ void Shielded::send_program_id(pid_t pid) const {
     static_cast<void>(::send(other_.get(), &pid, sizeof pid, MSG_NOSIGNAL));
 }
 
-Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work) {
+Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work, Screen* screen) {
     TRY_ASSIGN(const auto signals, EndSignals::take());
-    return run(Group::own, SeenSignals(signals), work);
+    return run(Group::own, SeenSignals(signals), work, screen);
 }
 
-Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work) {
+Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work, Screen* screen) {
     TRY_ASSIGN(auto signals, PassedSignals::take());
-    return run(Group::ours, SeenSignals(signals), work);
+    return run(Group::ours, SeenSignals(signals), work, screen);
 }
 
 }  // namespace shadowprof

@@ -8,6 +8,7 @@
 #include "base/files/fd.h"
 #include "base/result.h"
 #include "cli/terminal/end_signals.h"
+#include "cli/terminal/screen.h"
 #include "cli/terminal/signal_counts.h"
 
 namespace shadowprof {
@@ -41,15 +42,18 @@ struct WorkEnd {
 };
 
 // Both functions do the work in a child process, which a SIGKILL to this process does not reach,
-// and wait for it. `work` returns an exit status. No other threads may run.
+// and wait for it. `work` returns an exit status. No other threads may run. `screen` may be null:
+// it is restored when a user stops the command, and if the child is killed.
 
 // The child is in a process group of its own. Signals that end a command are handed on to it. When
 // a user stops the command, the child goes on (PauseSignal).
-Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work);
+Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work,
+                                 Screen* screen = nullptr);
 
 // The child stays in our process group, as the target must. A signal that ends a command goes to
 // the target (PassedSignals). A second signal that only this process got ends this process as well,
 // and the child stops its work.
-Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work);
+Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work,
+                                 Screen* screen = nullptr);
 
 }  // namespace shadowprof

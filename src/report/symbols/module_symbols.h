@@ -27,6 +27,9 @@ class ModuleSymbols {
     // For code without a file.
     ModuleSymbols(NamedFunctions functions, StringPool& strings);
 
+    // From now on debug information is not read, and symbols have the names of functions alone.
+    void leave_out_lines() { debug_info_tried_ = true; }
+
     CodeSymbol describe(std::uint64_t address);
     // ElfFile::read(); 0 without a file.
     std::size_t read(std::uint64_t address, std::span<std::byte> to) const;

@@ -86,7 +86,10 @@ Result<std::string> Symbolizer::file_of(std::uint32_t index) const {
 
 Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_file_module(std::uint32_t index) {
     TRY_ASSIGN(const std::string file, file_of(index));
-    return ModuleSymbols::open(file, modules_[index].build_id, strings_, options_.tables);
+    TRY_ASSIGN(auto symbols,
+               ModuleSymbols::open(file, modules_[index].build_id, strings_, options_.tables));
+    if (!options_.has_lines) symbols->leave_out_lines();
+    return symbols;
 }
 
 std::unique_ptr<ModuleSymbols> Symbolizer::open_module(std::uint32_t index) {

@@ -28,6 +28,8 @@ struct SymbolizerOptions {
     FunctionTables* tables = nullptr;
     // Names of functions of scripts.
     std::span<const ScriptFunction> script_functions = {};
+    // Whether symbols have source lines and inlined functions, for which debug information is read.
+    bool has_lines = true;
 };
 
 // The path at which a compiler in process `pid` writes its map.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -26,6 +27,26 @@ std::string count_text(std::uint64_t count) {
 
 std::string counted(std::uint64_t count, std::string_view singular) {
     return fmt::format("{} {}", count_text(count), noun_for(count, singular));
+}
+
+std::string thread_shares_text(const std::vector<ThreadProfile>& threads, std::size_t most) {
+    double all = 0, time = 0;
+    for (const ThreadProfile& t : threads) {
+        all += static_cast<double>(t.instructions);
+        time += static_cast<double>(t.time_ns);
+    }
+    std::string text = fmt::format("{}{}", counted(threads.size(), "thread"),
+                                   time == 0 ? "" : " by instructions and time");
+    for (std::size_t i = 0; i < std::min(threads.size(), most); ++i) {
+        const ThreadProfile& t = threads[i];
+        const auto who =
+            t.tid == 0 ? "begun in samples" : fmt::format("{} {}", t.tid, printable(t.name));
+        text += fmt::format("{} {} {}", i == 0 ? ":" : ",", who,
+                            percent(ratio(static_cast<double>(t.instructions), all)));
+        if (time != 0)
+            text += fmt::format("/{}", percent(ratio(static_cast<double>(t.time_ns), time)));
+    }
+    return text;
 }
 
 std::string margin_text(const std::optional<double>& error, bool sampled) {

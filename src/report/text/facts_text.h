@@ -17,6 +17,9 @@ std::string count_text(std::uint64_t count);
 // "1 run", "12.3 k runs".
 std::string counted(std::uint64_t count, std::string_view singular);
 
+// "3 threads by instructions and time: 12 main 60%/55%, 13 pool 40%/45%": the first `most`.
+std::string thread_shares_text(const std::vector<ThreadProfile>& threads, std::size_t most);
+
 // " +-0.4" behind a percentage: half the width of a 95% confidence interval, rounded upwards.
 // Without an error, " ?" if counts are `sampled`, otherwise nothing.
 std::string margin_text(const std::optional<double>& error, bool sampled);

@@ -10,6 +10,7 @@
 #include "report/text/facts_text.h"
 #include "report/text/path_text.h"
 #include "report/text/probe_summary.h"
+#include "report/text/run_text.h"
 
 namespace shadowprof {
 namespace {
@@ -55,6 +56,24 @@ std::string ListPrinter::with_instruction(std::string left, CodeLocation at,
     if (taken + min_useful <= page_.width())
         left += "  " + fit(printable(symbols_.instruction_text(at)), page_.width() - taken);
     return left + facts;
+}
+
+void ListPrinter::processes(std::size_t most) {
+    page_.title("Processes, by instructions");
+    const auto& list = profile_.processes;
+    const std::size_t shown = list.size() > most ? most - 1 : list.size();
+    double all = static_cast<double>(profile_.other_processes.instructions);
+    for (const ProcessInfo& each : list) all += static_cast<double>(each.instructions);
+    for (std::size_t i = 0; i < shown; ++i) process(list[i], all);
+    const std::uint64_t more = list.size() - shown + profile_.other_processes.count;
+    if (more > 0) page_.line(fmt::format("  and {} more in the profile", more));
+}
+
+void ListPrinter::process(const ProcessInfo& process, double all) {
+    const auto instructions = static_cast<double>(process.instructions);
+    page_.line(fmt::format("{:>7} {:>8}  {}", percent(ratio(instructions, all)),
+                           short_count(instructions), command_text(process.command)),
+               fmt::format("pid {}, {}", process.pid, short_duration(process.seconds)));
 }
 
 void ListPrinter::functions(std::span<const HotFunction> list, FunctionWeight unit) {

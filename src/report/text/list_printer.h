@@ -19,6 +19,8 @@ class ListPrinter {
     ListPrinter(const Profile& profile, SymbolSource& symbols, TextPage& page)
         : profile_(profile), symbols_(symbols), page_(page) {}
 
+    // Prints up to `most` lines; the last one says how many more processes there are.
+    void processes(std::size_t most);
     void functions(std::span<const HotFunction> list, FunctionWeight unit);
     void scripts(std::span<const HotScriptFunction> list, StackWeight weight);
     void paths(std::span<const HotPath> list);
@@ -50,6 +52,7 @@ class ListPrinter {
         for (const auto& each : list) width = std::max(width, margin(each.error).size());
         return width;
     }
+    void process(const ProcessInfo& process, double all);
     std::string name(CodeLocation location);
     // The name, cut to the column's width.
     std::string name_in(CodeLocation location, std::size_t width);

@@ -156,26 +156,7 @@ class Summary {
             line(fmt::format("         {} while it ran", counted(changes, "change")));
     }
 
-    void threads() {
-        const auto& threads = profile_.threads;
-        double all = 0, time = 0;
-        for (const ThreadProfile& t : threads) {
-            all += static_cast<double>(t.instructions);
-            time += static_cast<double>(t.time_ns);
-        }
-        std::string text = fmt::format("         {}{}", counted(threads.size(), "thread"),
-                                       time == 0 ? "" : " by instructions and time");
-        for (std::size_t i = 0; i < std::min(threads.size(), shown_threads); ++i) {
-            const ThreadProfile& t = threads[i];
-            const auto who =
-                t.tid == 0 ? "begun in samples" : fmt::format("{} {}", t.tid, printable(t.name));
-            text += fmt::format("{} {} {}", i == 0 ? ":" : ",", who,
-                                percent(ratio(static_cast<double>(t.instructions), all)));
-            if (time != 0)
-                text += fmt::format("/{}", percent(ratio(static_cast<double>(t.time_ns), time)));
-        }
-        line(text);
-    }
+    void threads() { line("         " + thread_shares_text(profile_.threads, shown_threads)); }
 
     void cost() {
         const Overhead& o = profile_.overhead;
@@ -213,25 +194,7 @@ class Summary {
     bool is_crowded() const { return has_several_processes() || has_losses(); }
 
     void processes() {
-        if (!has_several_processes()) return;
-        title("Processes, by instructions");
-        const auto& list = profile_.processes;
-        const std::size_t shown = list.size() > shown_processes ? shown_processes - 1 : list.size();
-        double all = static_cast<double>(profile_.other_processes.instructions);
-        for (const ProcessInfo& process : list) all += static_cast<double>(process.instructions);
-        for (std::size_t i = 0; i < shown; ++i) process_line(list[i], all);
-        const std::uint64_t more = list.size() - shown + profile_.other_processes.count;
-        if (more > 0) line(fmt::format("  and {} more in the profile", more));
-    }
-
-    void process_line(const ProcessInfo& process, double all) {
-        const auto instructions = static_cast<double>(process.instructions);
-        std::string command;
-        for (const std::string& word : process.command)
-            command += fmt::format("{}{}", command.empty() ? "" : " ", printable(word));
-        line(fmt::format("{:>7} {:>8}  {}", percent(ratio(instructions, all)),
-                         short_count(instructions), command),
-             fmt::format("pid {}, {}", process.pid, short_duration(process.seconds)));
+        if (has_several_processes()) lists_.processes(shown_processes);
     }
 
     std::uint64_t counter(const char* name) const {
