@@ -213,7 +213,9 @@ Rows output_rows(CallgrindRequest& request, const char* (*variable)(const char*)
          .help = "the descriptor to write them to [2]",
          .set = [&](string_view value) -> Result<void> {
              TRY_ASSIGN(const auto number, parse_u64(value));
-             if (number > 1'000'000) return Error{ErrorCode::usage, 0, "must be a descriptor"};
+             if (number > 1'000'000)
+                 return Error{ErrorCode::usage, 0,
+                              "must be the number of an open file, at most 1000000"};
              request.log_descriptor = static_cast<int>(number);
              return {};
          }},
@@ -319,7 +321,9 @@ Result<CallgrindRequest> parse_callgrind(std::span<const std::string> words,
     if (given.version) request.text = fmt::format("shadowprof-{}\n", SHADOWPROF_VERSION);
     if (request.text) return request;
     TRY_ASSIGN(request.options.command, line.arguments(std::move(rest), options_first));
-    if (request.options.command.empty()) return Error{ErrorCode::usage, 0, "no program to run"};
+    if (request.options.command.empty())
+        return Error{ErrorCode::usage, 0,
+                     "no program to run; name one, as in 'shadowprof callgrind ls -l'"};
     TRY(settle(given, request.options));
     return request;
 }

@@ -71,7 +71,7 @@ Result<void> set_mode(RunRequest& request, string_view value) {
 Result<void> set_engine(string_view value) {
     if (value == "step")
         return Error{ErrorCode::unsupported, 0,
-                     "this engine is not in this version"};
+                     "this engine is not in this version; leave --engine out"};
     constexpr string_view engines[] = {"emulator"};
     TRY(parse_choice(value, engines));
     return {};

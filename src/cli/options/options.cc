@@ -86,7 +86,9 @@ Result<RunRequest> parse_all(std::span<const std::string> words, string_view env
 }
 
 Result<pid_t> process_id(const std::vector<std::string>& rest) {
-    if (rest.empty()) return Error{ErrorCode::usage, 0, "no process to attach to"};
+    if (rest.empty())
+        return Error{ErrorCode::usage, 0,
+                     "no process to attach to; name one by its id, as in 'shadowprof attach 4711'"};
     if (rest.size() > 1)
         return Error{ErrorCode::usage, 0,
                      fmt::format("only one process can be attached to; '{}' is a second argument",
@@ -134,10 +136,9 @@ Result<void> fit_sample_time(RunRequest& request) {
                      "--sample-time and --sample-size cannot be used together: both set how long a "
                      "sample is"};
     if (!is_known)
-        return Error{
-            ErrorCode::usage, 0,
-            "--sample-time cannot be used with --mode=live or --mode=exact: it needs samples of "
-            "replicas"};
+        return Error{ErrorCode::usage, 0,
+                     "--sample-time cannot be used with --mode=live or --mode=exact, which do not "
+                     "measure how fast the program runs; use --sample-size with --mode=live"};
     return {};
 }
 
@@ -155,8 +156,10 @@ Result<void> check_only_exact_mode(const RunOptions& options) {
                      "--clock=virtual needs --mode=exact: only there does the program see "
                      "shadowprof's clocks"};
     if (!options.counts_at_start || !options.count_in.empty())
-        return Error{ErrorCode::usage, 0,
-                     "--count-at-start and --count-in need --mode=exact: samples begin anywhere"};
+        return Error{
+            ErrorCode::usage, 0,
+            "--count-at-start and --count-in need --mode=exact: samples begin anywhere in the "
+            "program, so it is not known what they are within"};
     return {};
 }
 
@@ -223,7 +226,10 @@ Result<void> check_phases(const RunRequest& request) {
 Result<void> check_streams(const RunRequest& request) {
     if (!request.stream_limits_are_asked_for || request.options.profiles.has<StreamList>())
         return {};
-    return Error{ErrorCode::usage, 0, "--stream-length and --stream-heat need --profiles=stream"};
+    return Error{
+        ErrorCode::usage, 0,
+        "--stream-length and --stream-heat need --profiles=stream: else no data streams are "
+        "collected"};
 }
 
 // Adds a note for each probe that cannot record anything.
@@ -264,7 +270,9 @@ Result<RunRequest> parse_run(std::span<const std::string> words, std::string_vie
     TRY_ASSIGN(RunRequest request, parse_all(words, environment, reading_run, rest));
     if (request.text) return request;
     TRY_ASSIGN(request.options.command, arguments(reading_run, std::move(rest)));
-    if (request.options.command.empty()) return Error{ErrorCode::usage, 0, "no program to run"};
+    if (request.options.command.empty())
+        return Error{ErrorCode::usage, 0,
+                     "no program to run; name one, as in 'shadowprof run ls -l'"};
     TRY(fit_live_timing(request));
     TRY(fit_sample_time(request));
     TRY(check_streams(request));

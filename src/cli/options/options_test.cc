@@ -152,6 +152,7 @@ TEST_CASE("exact mode has bursts, of references besides values as well, and take
                     ->options.profiles.has_any_of(reference_kinds));
     CHECK(mentions(failure_of({"--mode=exact", "--control=x", "prog"}), {"--control"}));
     CHECK(mentions(failure_of({"--mode=exact", "--dump-every=1s", "prog"}), {"--dump-every"}));
+    CHECK(mentions(failure_of({"--mode=exact", "--live", "prog"}), {"--live", "--progress"}));
     CHECK(parse({"--control=fifo:a,b", "prog"})->control == "fifo:a,b");
 }
 

@@ -40,7 +40,8 @@ Result<std::string> take_word(std::string_view& rest) {
         } else if (c != '\\') {
             word += c;
         } else if (rest.empty()) {
-            return Error{ErrorCode::usage, 0, "nothing follows the last backslash"};
+            return Error{ErrorCode::usage, 0,
+                         "nothing follows the last backslash; write it twice for a backslash"};
         } else {
             word += rest.front();
             rest.remove_prefix(1);
