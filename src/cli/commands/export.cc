@@ -13,6 +13,7 @@
 #include "cli/options/command_line.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
+#include "cli/terminal/work_line.h"
 #include "report/profile_file/profile_reader.h"
 
 namespace shadowprof {
@@ -68,9 +69,10 @@ Result<void> check(const ExportRequest& request) {
 Result<void> export_profile(const ExportRequest& request) {
     TRY(check(request));
     const ExportFormat* format = request.format;
+    WorkLine line(stderr, isatty(STDERR_FILENO) != 0);
     std::vector<ProfileFile> files;
     for (const std::string& path : request.paths) {
-        TRY_ASSIGN(ProfileFile read, read_profile(path));
+        TRY_ASSIGN(ProfileFile read, read_profile(path, reading_on(line)));
         files.push_back(std::move(read));
     }
     ProfileFile& file = files.front();
@@ -91,7 +93,9 @@ Result<void> export_profile(const ExportRequest& request) {
                 printable(file.profile.modules[*input.module].path));
     }
     TRY_ASSIGN(SafeOutput output, SafeOutput::open(request.output));
-    TRY(format->write(input, output));
+    WatchedSink watched(output, line, "writing");
+    const bool is_shared = request.output == "-" && isatty(STDOUT_FILENO) != 0;
+    TRY(format->write(input, is_shared ? static_cast<ByteSink&>(output) : watched));
     TRY(output.commit(static_cast<pid_t>(file.profile.run.pid)));
     return {};
 }

@@ -1,13 +1,26 @@
 // shadowprof merge: adds profiles together.
+#include <unistd.h>
+
 #include "base/text/numbered.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
+#include "cli/terminal/work_line.h"
 #include "profile/profile_size.h"
 #include "report/commands/merge_command.h"
 
 namespace shadowprof {
+namespace {
+
+std::string merging_text(const MergeProgress& now, double seconds) {
+    return fmt::format("merging: {} of {}, {}{}", now.files, numbered(now.all_files, "file"),
+                       megabytes_text(now.bytes, now.all_bytes),
+                       time_left_text(seconds, static_cast<double>(now.bytes),
+                                      static_cast<double>(now.all_bytes)));
+}
+
+}  // namespace
 
 int merge_main(std::span<const std::string> words) {
     std::string output;
@@ -34,7 +47,11 @@ int merge_main(std::span<const std::string> words) {
           .set = set_profile_size(max_bytes)},
          {.names = "-q,--quiet", .help = "say nothing if all goes well", .set = set_flag(quiet)}});
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
-    const auto merged = merge_profiles(inputs, output, max_bytes);
+    WorkLine progress(stderr, !quiet && isatty(STDERR_FILENO) != 0);
+    const auto merged = merge_profiles(inputs, output, max_bytes, [&](const MergeProgress& now) {
+        progress.show([&] { return merging_text(now, progress.elapsed()); });
+    });
+    progress.clear();
     if (!merged) {
         say("merge: {}", merged.error().message);
         return exit_own_failure;

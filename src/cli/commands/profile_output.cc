@@ -97,7 +97,7 @@ std::string amount_followed(const SamplingStats& sampling) {
 void warn_of_gaps(const SamplingStats& sampling) {
     if (!sampling.exact) return;
     if (!sampling.exact->stopped_early.empty())
-        say("the rest of the run is not covered: {}", sampling.exact->stopped_early);
+        say("the profile does not have the rest of the run: {}", sampling.exact->stopped_early);
     for (const auto& [reason, times] : sampling.exact->excluded)
         say("{} {} not compared: {}", numbered(times, "interval"), word_for(times, "was", "were"),
             reason);
@@ -119,6 +119,13 @@ bool wants_progress(const RunRequest& request) {
     if (request.progress != Progress::on_terminal) return request.progress == Progress::always;
     const auto process = request.options.attach_to;
     return !request.quiet && isatty(STDERR_FILENO) && process && !shares_terminal(*process);
+}
+
+RunLimit limit_of(const RunOptions& options) {
+    RunLimit limit{.seconds = {}, .samples = options.max_samples, .instructions = {}};
+    if (options.duration)
+        limit.seconds = std::chrono::duration<double>(options.delay + *options.duration).count();
+    return limit;
 }
 
 // Whether a write that failed so may succeed elsewhere.
@@ -163,7 +170,7 @@ Result<RunOutcome> with_progress(
         return outcome;
     }
     if (!wants_progress(request)) return profile({});
-    ProgressLine line(stderr, isatty(STDERR_FILENO) != 0);
+    ProgressLine line(stderr, isatty(STDERR_FILENO) != 0, limit_of(request.options));
     return profile([&](const RunProgress& now) { line.show(now); });
 }
 
@@ -199,7 +206,7 @@ std::function<DumpRequest(pid_t process, unsigned number)> part_files(const RunR
                pid_t, unsigned number) {
         auto file = phase_file(request.output, number);
         const auto on_done = [](const Result<void>& done) {
-            if (!done) say("a part of the profile: {}", done.error().message);
+            if (!done) say("a part of the profile was not written: {}", done.error().message);
         };
         auto receiver = std::make_shared<DumpFileReceiver>(file, open, on_done);
         return DumpRequest{DumpPart::phase, std::move(file), std::move(receiver)};

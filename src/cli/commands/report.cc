@@ -15,6 +15,7 @@
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
+#include "cli/terminal/work_line.h"
 #include "report/commands/report_command.h"
 #include "report/html/html_report.h"
 #include "report/lists/name_filter.h"
@@ -73,10 +74,14 @@ Result<void> check_together(const ReportRequest& request, const CommandLine& lin
 
 // Returns the page's final name.
 Result<std::string> write_page(const ReportRequest& request, const std::string& page) {
-    TRY_ASSIGN(ProfileFile file, read_profile(request.path));
+    WorkLine line(stderr, isatty(STDERR_FILENO) != 0);
+    TRY_ASSIGN(ProfileFile file, read_profile(request.path, reading_on(line)));
     TRY(check_weight(file.profile, request.lists.weight));
     TRY_ASSIGN(SafeOutput output, SafeOutput::open(page));
-    TRY(write_html(file, {.source = !request.no_source, .weight = request.lists.weight}, output));
+    WatchedSink watched(output, line, "writing the page");
+    const bool is_shared = page == "-" && isatty(STDOUT_FILENO) != 0;
+    TRY(write_html(file, {.source = !request.no_source, .weight = request.lists.weight},
+                   is_shared ? static_cast<ByteSink&>(output) : watched));
     return output.commit(static_cast<pid_t>(file.profile.run.pid));
 }
 
@@ -102,8 +107,11 @@ Result<void> make_report(const ReportRequest& request) {
         TRY(write_page(request, request.page));
         return {};
     }
-    if (request.json) return report_json(request.path, request.lists, STDOUT_FILENO);
-    return report_profile(request.path, request.lists, text_options(STDOUT_FILENO), stdout);
+    WorkLine line(stderr, isatty(STDERR_FILENO) != 0);
+    const auto on_read = reading_on(line);
+    if (request.json) return report_json(request.path, request.lists, STDOUT_FILENO, on_read);
+    return report_profile(request.path, request.lists, text_options(STDOUT_FILENO), stdout,
+                          on_read);
 }
 
 int failed(std::string_view message) {

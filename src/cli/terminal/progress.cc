@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/files/put.h"
 #include "base/text/numbered.h"
+#include "cli/terminal/work_line.h"
 
 namespace shadowprof {
 namespace {
@@ -12,12 +15,38 @@ constexpr double terminal_period_seconds = 0.2;
 constexpr double line_period_seconds = 5;
 constexpr const char* erase_line = "\r\033[K";  // ECMA-48, EL
 
+// Fewer seconds or samples say nothing about the rest.
+constexpr double least_seconds = 1;
+constexpr std::uint64_t least_samples = 10;
+
+// The time until `done` is `all`, if it goes on like this.
+double time_to(double seconds, std::uint64_t done, std::uint64_t all) {
+    return seconds * static_cast<double>(all - std::min(done, all)) / static_cast<double>(done);
+}
+
+std::optional<double> seconds_left(const RunProgress& progress, const RunLimit& limit) {
+    std::optional<double> left;
+    const auto by = [&](double seconds) { left = std::min(left.value_or(seconds), seconds); };
+    if (limit.seconds) by(std::max(*limit.seconds - progress.seconds, 0.0));
+    if (progress.seconds < least_seconds) return left;
+    if (limit.samples && progress.samples >= least_samples)
+        by(time_to(progress.seconds, progress.samples, *limit.samples));
+    if (limit.instructions && progress.instructions != 0)
+        by(time_to(progress.seconds, progress.instructions, *limit.instructions));
+    return left;
+}
+
 }  // namespace
 
-std::string progress_text(const RunProgress& progress) {
-    return fmt::format("{:.1f} s, {}, {:.1f} million instructions", progress.seconds,
-                       numbered(progress.samples, progress.unit),
-                       static_cast<double>(progress.instructions) / 1e6);
+std::string progress_text(const RunProgress& progress, const RunLimit& limit) {
+    const double millions = static_cast<double>(progress.instructions) / 1e6;
+    std::string text = fmt::format("{:.1f} s, {}, {:.1f} million instructions", progress.seconds,
+                                   numbered(progress.samples, progress.unit), millions);
+    if (progress.unit == "interval" && progress.seconds > 0)
+        text += fmt::format(", {:.1f} million/s", millions / progress.seconds);
+    if (const auto left = seconds_left(progress, limit))
+        text += fmt::format(", about {} to the limit", rough_duration(*left));
+    return text;
 }
 
 ProgressLine::~ProgressLine() {
@@ -30,7 +59,7 @@ void ProgressLine::show(const RunProgress& progress) {
     if (progress.seconds < next_seconds_) return;
     next_seconds_ =
         progress.seconds + (is_terminal_ ? terminal_period_seconds : line_period_seconds);
-    const std::string text = progress_text(progress);
+    const std::string text = progress_text(progress, limit_);
     put(out_, "{}shadowprof: {}{}", is_terminal_ ? erase_line : "", text, is_terminal_ ? "" : "\n");
     std::fflush(out_);
     shown_ = true;

@@ -38,7 +38,25 @@ TEST_CASE("elsewhere whole lines are written, seldom, without control characters
 
 TEST_CASE("one sample is not told in the plural") {
     CHECK(progress_text({1.0, 1, 0}) == "1.0 s, 1 sample, 0.0 million instructions");
-    CHECK(progress_text({1.0, 1, 0, "interval"}) == "1.0 s, 1 interval, 0.0 million instructions");
+    CHECK(progress_text({1.0, 1, 0, "interval"}) ==
+          "1.0 s, 1 interval, 0.0 million instructions, 0.0 million/s");
+}
+
+TEST_CASE("speed is told where all instructions are followed") {
+    CHECK(progress_text({2.0, 3, 5'000'000, "interval"}) ==
+          "2.0 s, 3 intervals, 5.0 million instructions, 2.5 million/s");
+}
+
+TEST_CASE("the time to a limit is told if there is one, and something to reckon with") {
+    CHECK(progress_text({2.0, 30, 0}, {.seconds = 10}).ends_with(", about 8 s to the limit"));
+    CHECK(progress_text({2.0, 30, 0}, {.samples = 60}).ends_with(", about 2 s to the limit"));
+    CHECK(progress_text({2.0, 30, 0}, {.seconds = 10, .samples = 60})
+              .ends_with(", about 2 s to the limit"));
+    CHECK(progress_text({2.0, 3, 4'000'000, "interval"}, {.instructions = 6'000'000})
+              .ends_with("million/s, about 1 s to the limit"));
+    CHECK(progress_text({2.0, 3, 0}, {.samples = 60}).ends_with("instructions"));
+    CHECK(progress_text({0.5, 30, 0}, {.samples = 60}).ends_with("instructions"));
+    CHECK(progress_text({12.0, 30, 0}, {.seconds = 10}).ends_with(", about 0 s to the limit"));
 }
 
 TEST_CASE("a run that ends before anything is shown leaves nothing") {

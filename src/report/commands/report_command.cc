@@ -9,8 +9,9 @@
 namespace shadowprof {
 
 Result<void> report_profile(const std::string& path, const ListRequest& lists,
-                            const TextOptions& options, std::FILE* out) {
-    TRY_ASSIGN(ProfileFile file, read_profile(path));
+                            const TextOptions& options, std::FILE* out,
+                            const ReadListener& on_read) {
+    TRY_ASSIGN(ProfileFile file, read_profile(path, on_read));
     TRY(check_weight(file.profile, lists.weight));
     if (lists.findings) {
         TextPage page(options, out);
@@ -28,8 +29,9 @@ Result<void> report_profile(const std::string& path, const ListRequest& lists,
     return {};
 }
 
-Result<void> report_json(const std::string& path, const ListRequest& lists, int out) {
-    TRY_ASSIGN(ProfileFile file, read_profile(path));
+Result<void> report_json(const std::string& path, const ListRequest& lists, int out,
+                         const ReadListener& on_read) {
+    TRY_ASSIGN(ProfileFile file, read_profile(path, on_read));
     TRY(check_weight(file.profile, lists.weight));
     StringSink sink;
     TRY(write_lists_json(file.profile, file.symbols, lists, sink));

@@ -37,11 +37,13 @@ Result<std::size_t> ByteSource::fill() {
     return std::exchange(input_left_, {}).size();
 }
 
-Result<std::size_t> ByteSource::read_file(std::span<char> into) const {
+Result<std::size_t> ByteSource::read_file(std::span<char> into) {
     ssize_t got = 0;
     do got = ::read(file_.get(), into.data(), into.size());
     while (got < 0 && errno == EINTR);
     if (got < 0) return errno_error("read");
+    read_from_file_ += static_cast<std::uint64_t>(got);
+    if (on_read_) on_read_(read_from_file_);
     return static_cast<std::size_t>(got);
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,6 +29,9 @@ class ByteSource final : public std::streambuf {
     explicit ByteSource(UniqueFd file, std::uint64_t max_decompressed = max_decompressed_bytes)
         : file_(std::move(file)), max_decompressed_(max_decompressed) {}
 
+    // Calls `on_read` after each read from the file, with the bytes that were read so far, before
+    // they are decompressed.
+    void tell(std::function<void(std::uint64_t bytes)> on_read) { on_read_ = std::move(on_read); }
     // The number of bytes taken so far.
     std::uint64_t taken() const { return read_ - static_cast<std::uint64_t>(egptr() - gptr()); }
     // From now on, ends with an error after `bytes` more bytes.
@@ -42,11 +46,13 @@ class ByteSource final : public std::streambuf {
     using Buffer = std::array<char, 1 << 16>;
 
     Result<std::size_t> fill();
-    Result<std::size_t> read_file(std::span<char> into) const;
+    Result<std::size_t> read_file(std::span<char> into);
     Result<void> recognize();
     Result<std::size_t> decompress();
 
     UniqueFd file_;  // none: in memory
+    std::function<void(std::uint64_t)> on_read_;
+    std::uint64_t read_from_file_ = 0;
     std::uint64_t max_decompressed_ = 0;
     Buffer buffer_;
     std::uint64_t read_ = 0, allowed_until_ = UINT64_MAX;

@@ -1,5 +1,7 @@
 #include "report/profile_file/profile_reader.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -243,6 +245,13 @@ void ProfileParser::read_syscalls(JsonFields in) {
     section_error(in, "/syscalls");
 }
 
+// 0 for a pipe.
+std::uint64_t size_of(const UniqueFd& file) {
+    struct stat status = {};
+    const bool is_known = ::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode);
+    return is_known ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
 }  // namespace
 
 Result<ProfileFile> parse_profile(std::string_view text) {
@@ -250,10 +259,18 @@ Result<ProfileFile> parse_profile(std::string_view text) {
     return ProfileParser().parse(source);
 }
 
-Result<ProfileFile> read_profile(const std::string& path) {
+Result<ProfileFile> read_profile(const std::string& path, const ReadListener& on_read) {
     TRY_ASSIGN(UniqueFd fd, open_for_reading(path));
+    ReadProgress progress{.path = path, .size = size_of(fd)};
     ByteSource source(std::move(fd));
+    if (on_read)
+        source.tell([&](std::uint64_t bytes) {
+            progress.bytes = bytes;
+            on_read(progress);
+        });
     auto file = ProfileParser().parse(source);
+    progress.is_done = true;
+    if (on_read) on_read(progress);
     if (file) return file;
     Error error = std::move(file).error();
     // The message may quote parts of the file.

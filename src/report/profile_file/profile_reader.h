@@ -2,6 +2,8 @@
 // refused.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -20,7 +22,16 @@ struct ProfileFile {
 // the text is no profile. Messages name the place.
 Result<ProfileFile> parse_profile(std::string_view text);
 
-// The same for a file, "-" for standard input. Messages name the file.
-Result<ProfileFile> read_profile(const std::string& path);
+struct ReadProgress {
+    std::string_view path;
+    std::uint64_t bytes = 0;  // read so far
+    std::uint64_t size = 0;   // of the file; 0: unknown
+    bool is_done = false;
+};
+// Called often while a file is read, and once with `is_done` afterwards, whatever came of it.
+using ReadListener = std::function<void(const ReadProgress&)>;
+
+// The same for a file, "-" for standard input. Messages name the file. `on_read` may be empty.
+Result<ProfileFile> read_profile(const std::string& path, const ReadListener& on_read = {});
 
 }  // namespace shadowprof

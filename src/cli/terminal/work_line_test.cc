@@ -1,0 +1,76 @@
+#include "cli/terminal/work_line.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+
+namespace shadowprof::work_line_test {
+namespace {
+
+// Returns what a line writes that is asked to show "work" at these seconds.
+std::string shown(bool is_terminal, std::initializer_list<double> seconds) {
+    char* text = nullptr;
+    std::size_t length = 0;
+    std::FILE* out = open_memstream(&text, &length);
+    double now = 10;
+    {
+        WorkLine line(out, is_terminal, [&] { return now; });
+        for (const double second : seconds) {
+            now = 10 + second;
+            line.show([] { return std::string("work"); });
+        }
+    }
+    std::fclose(out);
+    std::string result(text, length);
+    std::free(text);
+    return result;
+}
+
+TEST_CASE("work that takes long is shown on a terminal, not too often, and is gone in the end") {
+    CHECK(shown(true, {0.1, 0.9, 1.0, 1.1, 1.3}) ==
+          "\r\033[Kshadowprof: work\r\033[Kshadowprof: work\r\033[K");
+    CHECK(shown(true, {0.1, 0.9}).empty());
+    CHECK(shown(false, {0.1, 1.5, 3}).empty());
+}
+
+TEST_CASE("the time that is left is told only where there is a basis") {
+    CHECK(time_left_text(2, 25, 100) == ", about 6 s left");
+    CHECK(time_left_text(2, 1, 100).empty());
+    CHECK(time_left_text(2, 0, 0).empty());
+    CHECK(time_left_text(2, 100, 100).empty());
+}
+
+TEST_CASE("bytes are told with their sum, if that is known") {
+    CHECK(megabytes_text(12'300'000, 0) == "12.3 MB");
+    CHECK(megabytes_text(12'300'000, 45'600'000) == "12.3 of 45.6 MB");
+}
+
+TEST_CASE("reading is shown with what is left, and is gone when it is done") {
+    char* text = nullptr;
+    std::size_t length = 0;
+    std::FILE* out = open_memstream(&text, &length);
+    double now = 10;
+    {
+        WorkLine line(out, true, [&] { return now; });
+        const ReadListener on_read = reading_on(line);
+        now = 12;
+        on_read({.path = "p.json", .bytes = 25'000'000, .size = 100'000'000});
+        on_read({.path = "p.json", .bytes = 100'000'000, .size = 100'000'000, .is_done = true});
+    }
+    std::fclose(out);
+    CHECK(std::string(text, length) ==
+          "\r\033[Kshadowprof: reading 'p.json': 25.0 of 100.0 MB, about 6 s left\r\033[K");
+    std::free(text);
+}
+
+TEST_CASE("a sink that is watched passes on all bytes") {
+    StringSink sink;
+    WorkLine line(stderr, false);
+    WatchedSink watched(sink, line, "writing");
+    REQUIRE(watched.write("a"));
+    REQUIRE(watched.write("b"));
+    CHECK(sink.text() == "ab");
+}
+
+}  // namespace
+}  // namespace shadowprof::work_line_test
