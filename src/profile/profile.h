@@ -27,6 +27,7 @@
 #include "profile/kinds/system_calls/system_call.h"
 #include "profile/kinds/threads/thread_profile.h"
 #include "profile/kinds/values/value_profile.h"
+#include "profile/timeline.h"
 
 namespace shadowprof {
 
@@ -242,7 +243,8 @@ struct Profile {
     std::optional<LatencyHost> latency_host;
     std::vector<ProbeProfile> probes;
     std::vector<ThreadProfile> threads;
-    std::vector<ClockTicks> clock;  // empty without a clock
+    std::vector<ClockTicks> clock;     // empty without a clock
+    std::optional<Timeline> timeline;  // of one run alone
     std::vector<std::string> notes;
 };
 

@@ -17,6 +17,9 @@ constexpr std::uint64_t max_stack_bytes(std::uint64_t max_profile_bytes) {
 constexpr std::uint64_t max_path_bytes(std::uint64_t max_profile_bytes) {
     return max_profile_bytes / 4;
 }
+constexpr std::uint64_t max_timeline_bytes(std::uint64_t max_profile_bytes) {
+    return max_profile_bytes / 16;
+}
 // Values may have what all other lists leave, but always so much.
 constexpr std::uint64_t least_value_bytes(std::uint64_t max_profile_bytes) {
     return max_profile_bytes / 16;

@@ -11,6 +11,9 @@
 //   added_map(name, counts)     empty if the file is of an earlier version, without this member
 //   text_map(name, texts)       strings by name
 //   optional(name, maybe, each) an object, left out where there is none
+//   small_counts(name, list)  counts of 32 bits
+//   columns(name, records, columns)
+//                             an object with a list of counts for each column: see Column
 #pragma once
 
 #include "profile/kinds/fields.h"

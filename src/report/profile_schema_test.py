@@ -50,6 +50,8 @@ def is_optional(path):
         or path[-1] in ("strides", "by_caller", "absent_error", "compensation",
                         "invariance_lower_bound", "taken_up_again") \
         or path[0] == "cache" and "store" in str(path[-1]) \
+        or path == ("timeline",) or path[0] == "timeline" and path[-1] in ("start_us", "end_us") \
+        and path[1] == "threads" \
         or path in (("probes",), ("clock",), ("system_calls",), ("allocations",), ("branches",), ("call_costs",), ("branch_model",), ("cache",),
                     ("cache_model",)) \
         or path[0] != "clock" and path[-1] in ("time_ns", "time_error_ns") \
@@ -144,6 +146,15 @@ WRONG = [
     (("probes", 1, "entries", 0, "key_at"), REMOVED),
     (("probes", 2, "entries", 0, "sum"), REMOVED),
     (("probes", 2, "entries", 0, "sum"), "0x-1"),
+    (("timeline", "stride"), 0),
+    (("timeline", "kinds"), "shadow"),
+    (("timeline", "threads", 0, "start_us"), -1),
+    (("timeline", "threads", 0, "pid"), None),
+    (("timeline", "samples", "start_us"), [1.5, 2]),
+    (("timeline", "samples", "thread"), [-1, 0]),
+    (("timeline", "stacks", "node"), 0),
+    (("timeline", "parents"), [None]),
+    (("timeline", "frames", 0), "0x1010"),
     (("notes", 0), 3),
 ]
 
@@ -161,6 +172,8 @@ RIGHT = [
     (("hazards",), [{"kind": "4k-aliasing", "count": 1, "first": 0, "second": 1}]),
     (("streams",), [{"heat": 4, "length": 2, "occurrences": 2, "references": [[0, "0x10"]]}]),
     (("values", 0, "invariance_lower_bound"), REMOVED),  # as older versions wrote it
+    (("timeline",), REMOVED),
+    (("timeline", "threads", 0, "end_us"), REMOVED),
     (("probes",), REMOVED),
     (("probes",), []),
     (("probes", 3, "entries"), [{"count": 1}]),

@@ -108,6 +108,7 @@ void SampleCollector::begin(const SampleStart& start) {
     current_ = 0;
     skip_instructions_ = start.skip_instructions;
     weight_ = std::max(start.weight, std::uint32_t{1});
+    number_ = start.number;
     if (branches_) branches_->begin_sample();
     if (call_costs_) call_costs_->begin_sample();
     if (scripts_) scripts_->begin_sample();
@@ -627,7 +628,9 @@ void SampleCollector::fold(double time_ns, Part part) {
     std::lock_guard lock(totals_.mutex);
     burst_sink_.fold_into(totals_.bursts);
     if (totals_.holds(graph_.paths())) return hold(part);
+    totals_.flow.set_sample({number_, weight_});
     graph_.fold_into(totals_.flow, time_ns);
+    totals_.flow.set_sample({});
     if (stacks_) stacks_->fold_into(totals_.flow, time_ns);
     totals_.add(std::exchange(unfolded_, {}));
     if (part == Part::last && totals_.progress.end_sample()) totals_.end_batch();
@@ -639,6 +642,7 @@ void SampleCollector::hold(Part part) {
     totals_.hold({.counts = totals_.flow.end_record(weight_),
                   .size = std::exchange(unfolded_, {}),
                   .weight = weight_,
+                  .sample = number_,
                   .began_at = began_at_,
                   .has_one_thread = threads_.size() <= 1,
                   .begins_sample = std::exchange(is_first_part_, false),

@@ -94,6 +94,8 @@ struct SampleStart {
     // folded in parts because it does not fit in memory, this determines each part's share of the
     // time.
     std::uint64_t expected_instructions = 0;
+    // The sample in the timeline of the run; 0: it is in none.
+    std::uint64_t number = 0;
     // If set, edges, paths and calls count only in bursts, whose random choices depend on `seed`.
     // Stacks, instructions and values are not affected.
     const BurstPlan* bursts = nullptr;
@@ -253,6 +255,7 @@ class SampleCollector {
     AddressResolver* resolver_ = nullptr;
     std::uint64_t skip_instructions_ = 0;      // skipped at the beginning of each thread
     std::uint32_t weight_ = 1;                 // this sample's
+    std::uint64_t number_ = 0;                 // SampleStart::number of this sample
     std::uint64_t instructions_ = 0;           // this sample's
     std::uint64_t noted_instructions_ = 0;     // the part of instructions_ that is in unfolded_
     FlowTotals::Batch unfolded_;               // one or several samples

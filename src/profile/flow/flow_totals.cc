@@ -81,7 +81,27 @@ void FlowTotals::add_stacks(const StackTree& tree, StackTotals::ContextMatches& 
         else
             stacks_.add_samples(places[c].context, amounts.samples[c]);
     }
-    if (!records_) keep_limits();
+    if (records_) return;
+    note_stacks(places, amounts);
+    keep_limits();
+}
+
+void FlowTotals::note_stacks(const StackTotals::ContextMatches& places,
+                             const StackAmounts& amounts) {
+    if (sample_.number == 0) return;
+    SampleStacks::Part part{sample_.number, sample_.weight, amounts.time_ns, {}};
+    for (const ContextId c : amounts.instructions.touched())
+        part.contexts.push_back({places[c].context, amounts.instructions[c] / sample_.weight});
+    stacks_.add_sample(std::move(part));
+}
+
+void FlowTotals::note_stacks(const FlowRecord& record, OfSample sample, double time_ns) {
+    if (sample.number == 0) return;
+    SampleStacks::Part part{sample.number, sample.weight, time_ns, {}};
+    record.instructions.for_each([&](auto id, auto count) {
+        part.contexts.push_back({id, count});
+    });
+    stacks_.add_sample(std::move(part));
 }
 
 void FlowTotals::add_folded(ContextId context, std::uint64_t instructions) {
@@ -96,7 +116,8 @@ FlowRecord FlowTotals::end_record(std::uint64_t weight) {
     return recorder_.take(weight);
 }
 
-void FlowTotals::add(const FlowRecord& record, std::uint64_t weight, double time_ns) {
+void FlowTotals::add(const FlowRecord& record, OfSample sample, double time_ns) {
+    const auto weight = sample.weight;
     record.executions.for_each(
         [&](auto id, auto count) { block(id).executions += weight * count; });
     record.starts.for_each([&](auto id, auto count) { block(id).starts += weight * count; });
@@ -112,6 +133,7 @@ void FlowTotals::add(const FlowRecord& record, std::uint64_t weight, double time
     record.samples.for_each([&](auto id, auto count) { stacks_.add_samples(id, weight * count); });
     record.folded.for_each([&](auto id, auto count) { stacks_.add_folded(id, weight * count); });
     mismatched_returns_ += weight * record.mismatched_returns;
+    note_stacks(record, sample, time_ns);
 }
 
 void FlowTotals::end_batch(const Batch& batch) {
@@ -194,6 +216,7 @@ void FlowTotals::fill(Profile& profile, ErrorsOf errors) const {
     profile.stacks = stacks_.stacks(scale(), are_samples_ ? std::optional(errors) : std::nullopt);
     profile.function_batches =
         are_samples_ ? stacks_.function_batches(scale(), errors) : FunctionBatches{};
+    if (profile.timeline) stacks_.fill(*profile.timeline, scale());
     fill_counters(profile);
 }
 

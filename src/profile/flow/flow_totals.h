@@ -69,6 +69,12 @@ class FlowTotals {
         const TouchedSums<ContextId>& samples;       // begun
         double time_ns = 0;  // processor time of all the instructions together
     };
+    // A sample, whose counts are multiplied by `weight`. Number 0: it is not in the timeline.
+    struct OfSample {
+        std::uint64_t number = 0, weight = 1;
+    };
+    // The stacks that are added from now on are of this sample.
+    void set_sample(OfSample sample) { sample_ = sample; }
     // See StackTotals for `places`. Keeps the limits unless the counts become a record.
     void add_stacks(const StackTree& tree, StackTotals::ContextMatches& places,
                     const StackAmounts& amounts);
@@ -90,7 +96,7 @@ class FlowTotals {
     void set_numbers(std::uint64_t ticks, std::uint64_t samples);
     // Adds the record of a sample with this weight and time. If these totals are a copy, the record
     // may also be of the original.
-    void add(const FlowRecord& record, std::uint64_t weight, double time_ns);
+    void add(const FlowRecord& record, OfSample sample, double time_ns);
 
     struct Batch {
         std::uint64_t instructions = 0, weighted = 0;
@@ -129,6 +135,8 @@ class FlowTotals {
 
     BlockTotals& block(BlockToken token);
     void add_folded(ContextId context, std::uint64_t instructions);
+    void note_stacks(const StackTotals::ContextMatches& places, const StackAmounts& amounts);
+    void note_stacks(const FlowRecord& record, OfSample sample, double time_ns);
     Result<void> check_conservation() const;
     Result<void> check_instructions() const;
     void fill_counters(Profile& profile) const;
@@ -146,6 +154,7 @@ class FlowTotals {
     std::uint64_t mismatched_returns_ = 0;
     FlowRecorder recorder_;
     bool records_ = false;  // counts go to the recorder
+    OfSample sample_;       // see set_sample()
 };
 
 }  // namespace shadowprof

@@ -32,7 +32,7 @@ struct Weighing {
 bool add_part(const HeldPart& part, Weighing by, FlowTotals& flow, BatchProgress& progress) {
     const auto weight = times(part.weight, by.factor * by.unit);
     const double time_ns = part.size.time_ns * by.factor;
-    flow.add(part.counts, weight, time_ns);
+    flow.add(part.counts, {part.sample, weight}, time_ns);
     progress.add({.instructions = part.size.instructions,
                   .weighted = part.size.instructions * weight,
                   .time_ns = time_ns});

@@ -49,6 +49,7 @@ struct HeldPart {
     FlowRecord counts;
     FlowTotals::Batch size;
     std::uint32_t weight = 1;
+    std::uint64_t sample = 0;  // SampleStart::number
     // Where the sample began, if that was in the program's own code.
     std::optional<CodeLocation> began_at;
     bool has_one_thread = true;

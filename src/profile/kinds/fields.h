@@ -121,6 +121,9 @@ class LocationVisitor {
     void choice(std::string_view, const auto&, const auto&) {}
     void encoded(std::string_view, const auto&, const auto&, std::string_view) {}
     void derived(std::string_view, const auto&) {}
+    void words(std::string_view, const auto&) {}
+    void small_counts(std::string_view, const auto&) {}
+    void columns(std::string_view, const auto&, const auto&) {}
     void map(std::string_view, const auto&) {}
     void pairs(std::string_view, const auto&, const auto&) {}
     void pairs_of_several(std::string_view, const auto&, const auto&) {}

@@ -69,6 +69,7 @@ void for_each_location(Like<Profile> auto& profile, auto visit) {
     for_each_kind([&]<typename Kind>() {
         for (auto& record : Kind::of(profile)) fields(visitor, record);
     });
+    if (profile.timeline) fields(visitor, *profile.timeline);
 }
 
 }  // namespace shadowprof

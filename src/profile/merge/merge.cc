@@ -285,6 +285,14 @@ void drop_clock(Profile& profile) {
                   [](const auto& counter) { return counter.first.starts_with("clock_"); });
 }
 
+// Two runs have no common clock.
+void drop_timeline(Profile& sum, const Profile& more) {
+    if (sum.timeline || more.timeline)
+        sum.notes.emplace_back(
+            "the timeline is left out, as the times of several runs are not one");
+    sum.timeline.reset();
+}
+
 }  // namespace
 
 bool has_unequal_runs(const Profile& profile) {
@@ -306,6 +314,7 @@ void add_exact(ExactStats& sum, const ExactStats& more) {
 }
 
 void merge_into(Profile& sum, const Profile& more) {
+    drop_timeline(sum, more);
     const bool clocked = is_clocked(sum) && is_clocked(more);
     Relocations relocations(sum, more);
     LeftOut left_out;

@@ -28,6 +28,7 @@ namespace shadowprof {
 //  - Notes become a sorted set. Of changes while samples were taken, the earliest in their runs are
 //    kept; of the reasons why exact runs stopped early, the alphabetically first. Convergence is
 //    dropped.
+//  - Timelines are left out, which a note says.
 // Items in a module that their profile lacks are left out, as their place is unknown, and counted
 // in the notes. An empty Profile adds nothing but knows nothing either, so begin with one that is
 // to be added.

@@ -162,6 +162,9 @@ Profile phase_between(Profile later, const Profile& earlier) {
     subtract_overhead(later.overhead, earlier.overhead);
     subtract(later.syscalls.by_class, earlier.syscalls.by_class);
     subtract(later.syscalls.by_name, earlier.syscalls.by_name);
+    if (later.timeline && earlier.timeline)
+        subtract(*later.timeline, *earlier.timeline,
+                 static_cast<std::uint64_t>(std::max(earlier.run.seconds, 0.0) * 1e6));
     later.run.started = time_after(later.run.started, earlier.run.seconds);
     subtract(later.run.seconds, earlier.run.seconds);
     return later;

@@ -237,6 +237,7 @@ void note_left_out(Profile& profile) {
 }  // namespace
 
 void keep_size(Profile& profile, std::uint64_t max_bytes) {
+    if (profile.timeline) keep_timeline_size(*profile.timeline, max_timeline_bytes(max_bytes));
     profile.sampling.counters["folded_stacks"] +=
         fold_stacks(profile.stacks, max_stack_bytes(max_bytes));
     leave_out_coldest<PathList>(profile, number_within(profile.paths, max_path_bytes(max_bytes)));

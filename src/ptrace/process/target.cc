@@ -172,9 +172,12 @@ void Target::note_birth(pid_t parent, bool by_vfork) {
 void Target::note_exec() {
     if (watcher_)
         for (const auto& [tid, thread] : threads_) watcher_->on_thread_end(tid);
+    note_ends_of_all_but(pid_);
+    const auto leader = threads_.find(pid_);
+    const auto began = leader == threads_.end() ? Thread().began : leader->second.began;
     threads_.clear();
     late_.clear();
-    threads_[pid_];
+    threads_[pid_].began = began;
     leader_seized_ = true;
     ++exec_count_;
     executed_command_ = read_command(pid_).value_or(std::vector<std::string>{});
@@ -192,7 +195,22 @@ void Target::note_program() {
     if (kind) is_supported_ = *kind != ProgramKind::elf_other;
 }
 
+// Pass 0 for all.
+void Target::note_ends_of_all_but(pid_t tid) {
+    const auto now = std::chrono::steady_clock::now();
+    for (const auto& [each, thread] : threads_)
+        if (each != tid) ended_threads_.add({each, thread.began, now});
+}
+
+std::vector<ThreadLife> Target::thread_lives() const {
+    auto lives = ended_threads_.list();
+    for (const auto& [tid, thread] : threads_) lives.push_back({tid, thread.began, std::nullopt});
+    return lives;
+}
+
 void Target::note_end(pid_t tid, const WaitStatus& status) {
+    if (const auto ended = threads_.find(tid); ended != threads_.end())
+        ended_threads_.add({tid, ended->second.began, std::chrono::steady_clock::now()});
     threads_.erase(tid);
     late_.erase(tid);
     if (watcher_) watcher_->on_thread_end(tid);
@@ -200,6 +218,7 @@ void Target::note_end(pid_t tid, const WaitStatus& status) {
     const bool last = tid == pid_ || (!leader_seized_ && threads_.size() == 1);
     if (!last) return;
     end_ = status;
+    note_ends_of_all_but(0);
     threads_.clear();
     late_.clear();
     end_companion();

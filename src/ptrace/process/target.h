@@ -29,6 +29,7 @@
 #include "ptrace/thread/companion.h"
 #include "ptrace/thread/stopped_thread.h"
 #include "ptrace/thread/syscall_watcher.h"
+#include "ptrace/thread/thread_lives.h"
 #include "ptrace/thread/wait_hub.h"
 
 namespace shadowprof {
@@ -147,6 +148,9 @@ class Target {
     bool is_detached() const { return detached_; }
     std::size_t thread_count() const { return threads_.size(); }
     std::vector<pid_t> thread_ids() const;
+    // Its threads from first to last, but for some that have ended.
+    std::vector<ThreadLife> thread_lives() const;
+    std::uint64_t thread_lives_left_out() const { return ended_threads_.left_out(); }
     // Whether no thread is on a processor or waits for one. Disturbs no thread.
     bool is_asleep() const;
     // Whether one of its threads runs on this processor or waits for it.
@@ -242,6 +246,8 @@ class Target {
   private:
     friend class ScopedStop;
     struct Thread {
+        // When it was first followed.
+        std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
         std::optional<WaitStatus> stop;  // empty while the thread runs or is about to stop
         bool left_out = false;           // from the current stop
         bool dead = false;               // a leader that ended before its other threads
@@ -267,6 +273,7 @@ class Target {
     void note_exec();
     void note_program();
     void note_end(pid_t tid, const WaitStatus& status);
+    void note_ends_of_all_but(pid_t tid);
     bool adopt_unknown(const WaitEvent& event);
     bool detach_late(const WaitEvent& event);
     void resume_one(pid_t tid, const WaitStatus& status);
@@ -313,6 +320,7 @@ class Target {
     std::optional<ReturnCode> return_code_;
     bool has_no_return_code_ = false;  // the last search found none
     std::map<pid_t, Thread> threads_;
+    EndedThreads ended_threads_;
     std::set<pid_t> foreign_;  // children that the kernel made us trace, to be detached
     std::vector<Birth> births_;
     std::vector<InjectedMemory> injected_;

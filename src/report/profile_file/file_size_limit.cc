@@ -41,6 +41,8 @@ class FileParts {
         for_each_location(profile, [&](CodeLocation at) { numbers_.add(at); });
         numbers_.sort();
         location_shares_.assign(numbers_.sorted().size(), 1);
+        is_of_timeline_.resize(numbers_.sorted().size());
+        note_timeline();
         json_.begin_object();
         for_each_kind([&]<typename Kind>() { measure_list<Kind>(); });
         note_functions();
@@ -100,12 +102,20 @@ class FileParts {
         }
     }
 
+    // The timeline and its locations are in the file whatever is cut.
+    void note_timeline() {
+        if (!profile_.timeline) return;
+        for (const CodeLocation frame : profile_.timeline->frames)
+            is_of_timeline_[numbers_.of(frame)] = true;
+    }
+
     void measure_locations() {
         json_.key("locations");
         json_.begin_array();
         const auto& all = numbers_.sorted();
         for (std::size_t i = 0; i < all.size(); ++i)
-            measure(location_shares_[i], [&] { write_location(json_, symbols_, all[i]); });
+            if (!is_of_timeline_[i])
+                measure(location_shares_[i], [&] { write_location(json_, symbols_, all[i]); });
         json_.end_array();
     }
 
@@ -122,6 +132,7 @@ class FileParts {
     LocationNumbers numbers_;
     RecordWriter writer_{json_, numbers_, !profile_.clock.empty()};
     std::vector<double> location_shares_;  // by number
+    std::vector<bool> is_of_timeline_;     // by number
     std::vector<Part> parts_;
 };
 

@@ -400,6 +400,9 @@ TEST_CASE("wrong contents are refused with their place") {
                 "/probes/1/entries/0/histogram is not");
     refused_for("\"key\": \"0x7f0000001000\"", "\"key\": \"7f\"", "/probes/0/entries/0/key is not");
     refused_for("\"value_at\": 5", "\"value_at\": 99", "there is no location 99");
+    refused_for("\"parents\": [0", "\"parents\": [1", "/timeline has a frame before its caller");
+    refused_for("\"node\": [2", "\"node\": [9", "/timeline has a stack without a frame");
+    refused_for("\"start_us\": [", "\"start_us\": [0, ", "/timeline/samples/thread is not as long");
     refused_for("\"notes\": [", "\"notes\": [[], ", "/notes is not");
 }
 

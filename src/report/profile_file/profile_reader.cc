@@ -51,6 +51,7 @@ class ProfileParser {
     void read_record(JsonFields& in);
     void read_section(JsonFields in, std::string_view name, auto& section);
     void read_syscalls(JsonFields in);
+    void read_timeline(JsonFields in);
 
     void section_error(const JsonFields& in, std::string_view section) {
         if (!error_ && in.error()) error_ = fmt::format("{}{}", section, *in.error());
@@ -79,8 +80,8 @@ constexpr decltype(ProfileParser::lists) ProfileParser::lists = [] {
 constexpr std::size_t max_error_columns = 400;
 
 // The members to keep, besides those of kinds.
-constexpr std::array<std::string_view, 7> kept_members{
-    "schema", "run", "other_processes", "sampling", "overhead", "syscalls", "notes"};
+constexpr std::array<std::string_view, 8> kept_members{
+    "schema", "run", "other_processes", "sampling", "overhead", "syscalls", "timeline", "notes"};
 
 bool is_kept(std::string_view member) {
     bool kept = std::ranges::count(kept_members, member) != 0;
@@ -169,6 +170,7 @@ void ProfileParser::read_rest(const Json& root) {
                 read_section(in.object(Kind::host_name), Kind::host_name,
                              Kind::host_of(profile).emplace());
     });
+    if (in.has("timeline")) read_timeline(in.object("timeline"));
     RecordReader(in).words("notes", profile.notes);
     section_error(in, "");
 }
@@ -236,6 +238,13 @@ void ProfileParser::read_record(JsonFields& in) {
     fields(reader, Kind::of(file_.profile).emplace_back());
     if constexpr (std::is_same_v<Kind, ValueList>)
         has_bare_invariance_ |= in.has("invariance") && !in.has("invariance_lower_bound");
+}
+
+void ProfileParser::read_timeline(JsonFields in) {
+    Timeline& timeline = file_.profile.timeline.emplace();
+    read_section(in, "timeline", timeline);
+    const auto fault = fault_of(timeline);
+    if (fault && !error_) error_ = fmt::format("/timeline has {}", *fault);
 }
 
 void ProfileParser::read_syscalls(JsonFields in) {

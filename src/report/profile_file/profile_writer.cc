@@ -42,6 +42,7 @@ class ProfileWriter {
         write_section("overhead", profile_.overhead);
         write_syscalls();
         for_each_kind([&]<typename Kind>() { write_list<Kind>(); });
+        if (profile_.timeline) write_section("timeline", *profile_.timeline);
         write_notes();
         json_.end_object();
         return json_.finish();
@@ -148,6 +149,7 @@ Profile with_short_lists(const Profile& profile, std::size_t top) {
                 .sampling = profile.sampling,
                 .overhead = profile.overhead,
                 .syscalls = profile.syscalls,
+                .timeline = profile.timeline,
                 .notes = profile.notes};
     for_each_kind([&]<typename Kind>() {
         if constexpr (requires { Kind::host_name; }) Kind::host_of(cut) = Kind::host_of(profile);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -153,6 +154,24 @@ class RecordReader {
     void optional(std::string_view name, auto& maybe, const auto& each) {
         if (in_.has(name)) object(name, [&](RecordReader& inner) { each(inner, maybe.emplace()); });
     }
+    void small_counts(std::string_view name, std::vector<std::uint32_t>& list) {
+        for (const std::uint64_t n : in_.counts(name)) {
+            if (n > UINT32_MAX) return in_.fail(name, "a list of small counts");
+            list.push_back(static_cast<std::uint32_t>(n));
+        }
+    }
+    // Needs columns of the same length.
+    void columns(std::string_view name, auto& records, const auto& columns) {
+        JsonFields object = in_.object(name);
+        bool is_first = true;
+        const auto read = [&](const auto& column) {
+            const auto numbers = object.counts(column.name);
+            if (std::exchange(is_first, false)) records.resize(numbers.size());
+            read_column(object, numbers, column, records);
+        };
+        std::apply([&](const auto&... column) { (read(column), ...); }, columns);
+        in_.take(object, name);
+    }
     template <typename Key>
     void pairs(std::string_view name, std::map<Key, std::uint64_t>& counts,
                const PairLimits<Key>& limits) {
@@ -175,6 +194,18 @@ class RecordReader {
     }
 
   private:
+    static void read_column(JsonFields& in, const std::vector<std::uint64_t>& numbers,
+                            const auto& column, auto& records) {
+        if (numbers.size() != records.size())
+            return in.fail(column.name, "as long as the other lists");
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            auto& member = records[i].*column.member;
+            using Number = std::remove_reference_t<decltype(member)>;
+            if (!std::in_range<Number>(numbers[i]))
+                return in.fail(column.name, "a list of small counts");
+            member = static_cast<Number>(numbers[i]);
+        }
+    }
     template <typename Key>
     static bool is_within(const JsonFields::Json& key, const PairLimits<Key>& limits) {
         if (key.is_number_unsigned()) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "base/text/hex_text.h"
 #include "report/profile_file/json_writer.h"
@@ -128,6 +129,18 @@ class RecordWriterWith {
     }
     void optional(std::string_view name, const auto& maybe, const auto& each) {
         if (maybe) object(name, [&](auto& inner) { each(inner, *maybe); });
+    }
+    void small_counts(std::string_view name, const auto& counts) {
+        json_.array(name, counts, [&](std::uint32_t n) { json_.value(n); });
+    }
+    void columns(std::string_view name, const auto& records, const auto& columns) {
+        object(name, [&](auto&) {
+            const auto write = [&](const auto& column) {
+                json_.array(column.name, records,
+                            [&](const auto& record) { json_.value(record.*column.member); });
+            };
+            std::apply([&](const auto&... column) { (write(column), ...); }, columns);
+        });
     }
     void pairs(std::string_view name, const auto& counts, const auto&) {
         json_.array(name, counts, [&](const auto& pair) {

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "profile/kinds/registry.h"
@@ -57,6 +58,13 @@ class FieldNames {
     void choice(std::string_view name, const auto&, const auto&) { note(name); }
     void encoded(std::string_view name, const auto&, const auto&, std::string_view) { note(name); }
     void derived(std::string_view name, const auto&) { note(name); }
+    void words(std::string_view name, const auto&) { note(name); }
+    void small_counts(std::string_view name, const auto&) { note(name); }
+    void columns(std::string_view name, const auto&, const auto& columns) {
+        Fields& lists = note(name);
+        const auto add = [&](const auto& column) { lists.inner[std::string(column.name)]; };
+        std::apply([&](const auto&... column) { (add(column), ...); }, columns);
+    }
     void map(std::string_view name, const auto&) { note(name); }
     void pairs(std::string_view name, const auto&, const auto&) { note(name); }
     void pairs_of_several(std::string_view name, const auto&, const auto&) { note_optional(name); }
@@ -164,6 +172,16 @@ TEST_CASE("the schema has the fields of each kind, and demands none that may be 
             check_fields(schema, schema.at("properties").at(host_name), seen_of_host, host_name);
         }
     });
+}
+
+TEST_CASE("the schema has the fields of the timeline") {
+    std::ifstream file(std::getenv("PROFILE_SCHEMA"));
+    const Json schema = Json::parse(file);
+    const Profile profile = sample_profile();
+    Fields seen;
+    FieldNames visitor(seen);
+    fields(visitor, *profile.timeline);
+    check_fields(schema, schema.at("properties").at("timeline"), seen, "timeline");
 }
 
 }  // namespace shadowprof::schema_fields_test

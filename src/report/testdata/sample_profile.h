@@ -47,6 +47,35 @@ inline std::vector<ProbeProfile> sample_probes(CodeLocation first, CodeLocation 
             {.name = "nothing", .text = "false { count() }"}};
 }
 
+// Two threads, and a sample of each.
+inline Timeline sample_timeline(CodeLocation call, CodeLocation work) {
+    return {.stride = 2,
+            .kinds = {"shadow", "live"},
+            .ends = {"size", "input"},
+            .threads =
+                {{.pid = 4711, .tid = 4711, .name = "victim", .start_us = 0, .end_us = 12'500'000},
+                 {.pid = 4711, .tid = 4712, .name = "", .start_us = 250'000, .end_us = {}}},
+            .threads_left_out = 3,
+            .samples = {{.start_us = 1'000'000,
+                         .thread = 0,
+                         .instructions = 1'000'000,
+                         .counted = 1'100'000,
+                         .time_ns = 500'000'000,
+                         .stacks = 2},
+                        {.start_us = 2'000'000,
+                         .thread = 1,
+                         .kind = 1,
+                         .end = 1,
+                         .phase = 1,
+                         .instructions = 2000,
+                         .counted = 1800,
+                         .time_ns = 400'000'000,
+                         .stacks = 1}},
+            .stacks = {{2, 900'000}, {3, 100'000}, {2, 1900}},
+            .parents = {0, 1, 0},
+            .frames = {call, work, {0, 0x1000}}};
+}
+
 // Module 0 is a program with functions `main` at 0x1000 and `work(int)` at 0x2000, module 1 a
 // library without symbols.
 inline Profile sample_profile() {
@@ -183,6 +212,7 @@ inline Profile sample_profile() {
                       .evicted_l2 = 0.25,
                       .page_walk_cycles = {}};
     p.probes = sample_probes(loop, branch);
+    p.timeline = sample_timeline(call, work);
     p.notes = {"a note that was there before"};
     return p;
 }

@@ -144,6 +144,9 @@ SampleReport SampleEmulation::run(SampleJob& job, EmulationHooks& hooks) {
     SampleReport report;
     report.is_void = job.is_void();
     report.process = job.process;
+    report.number = job.number;
+    report.stopped_at = job.stopped_at;
+    report.first_thread = job.threads[0].tid;
     report.scheduled_seconds = job.scheduled_seconds;
     report.kind = job.kind();
     report.has_recorded_input = job.replica() && job.replica()->input;
@@ -405,6 +408,7 @@ bool SampleEmulation::begin_collecting(const SampleJob& job, MapResolver& resolv
                       .time_ns = comes_to_nothing_ ? 0 : job.thread_seconds() * 1e9,
                       .began_at = began_at(job),
                       .expected_instructions = expected_instructions_,
+                      .number = job.number,
                       .bursts = job.bursts ? &*job.bursts : nullptr,
                       .seed = job.seed});
     return !first_stack_.empty();

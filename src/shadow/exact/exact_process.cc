@@ -58,6 +58,8 @@ ExactProcess::Outcome ExactProcess::end() {
     if (run_) {
         outcome.counters = run_->counters();
         outcome.thread_names = run_->thread_names();
+        outcome.thread_lives = run_->thread_lives();
+        outcome.thread_lives_left_out = run_->thread_lives_left_out();
     }
     run_.reset();
     stop_.reset();

@@ -49,6 +49,8 @@ class ExactProcess {
         std::vector<Divergence> divergences;
         WorkerCounters counters = {};
         std::map<pid_t, std::string> thread_names = {};
+        std::vector<ThreadLife> thread_lives = {};
+        std::uint64_t thread_lives_left_out = 0;
         std::unique_ptr<ExactWorker> worker = {};  // for another process; null: it is of no use
     };
     // A process that has not ended goes on by itself, or is killed if its state was lost.

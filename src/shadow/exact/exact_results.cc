@@ -40,6 +40,8 @@ void ExactResults::add(std::uint64_t number, pid_t pid, const ExactProcess::Outc
         log_.finish_sample(number, part == 0 ? counts.instructions : 0);
     }
     add_threads(pid, outcome);
+    lives_.add(pid, outcome.thread_lives, Clock::now(), outcome.thread_names);
+    lives_.add_left_out(outcome.thread_lives_left_out);
     for (const auto& divergence : outcome.divergences)
         if (divergences_.size() < noted_divergences)
             divergences_.push_back(fmt::format("interval {} diverged: {}", divergence.interval,
@@ -85,6 +87,7 @@ void ExactResults::fill(Profile& profile, Clock::time_point end) const {
     fill_threads(profile);
     profile.overhead.stops = stats_.intervals;
     log_.fill(profile, end);
+    lives_.fill(profile.timeline.emplace());
     fill_notes(profile.notes);
 }
 

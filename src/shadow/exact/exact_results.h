@@ -10,6 +10,7 @@
 #include "profile/profile.h"
 #include "shadow/exact/exact_process.h"
 #include "shadow/program/process_log.h"
+#include "shadow/program/thread_log.h"
 #include "shadow/program/unprivileged_programs.h"
 
 namespace shadowprof {
@@ -21,6 +22,7 @@ class ExactResults {
     // To be called first. `counts_functions`: only calls of certain functions count.
     void begin(Clock::time_point start, bool counts_functions) {
         log_ = ProcessLog(start);
+        lives_ = ThreadLog(start);
         counts_functions_ = counts_functions;
     }
     // The processes of the run, to be told of their begins and ends.
@@ -52,6 +54,7 @@ class ExactResults {
     void fill_notes(std::vector<std::string>& notes) const;
 
     ProcessLog log_{Clock::time_point()};
+    ThreadLog lives_{Clock::time_point()};
     ExactStats stats_;
     ExactTrace::Counts counts_;
     WorkerCounters counters_ = {};

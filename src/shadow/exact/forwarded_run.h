@@ -88,6 +88,8 @@ class ForwardedRun {
     const GuestTime& time() const { return time_; }
     // The names of threads, by id, as they were last.
     const std::map<pid_t, std::string>& thread_names() const { return process_.names(); }
+    std::vector<ThreadLife> thread_lives() const { return process_.thread_lives(); }
+    std::uint64_t thread_lives_left_out() const { return process_.thread_lives_left_out(); }
 
   private:
     using Clock = std::chrono::steady_clock;

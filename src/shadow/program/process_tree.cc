@@ -20,7 +20,7 @@ SampledProcess* any_of(const std::vector<SampledProcess*>& processes, std::mt199
 }  // namespace
 
 ProcessTree::ProcessTree(WaitHub& hub, Target& first, Clock::time_point start)
-    : family_(hub, first), log_(start) {
+    : family_(hub, first), log_(start), threads_(start) {
     auto& process = processes_[0];
     process.target = &first;
     process.known_exec_count = first.exec_count();
@@ -38,6 +38,7 @@ void ProcessTree::update(Clock::time_point now) {
         if (!process.target->end()) return false;
         log_.end(number, process.target->end(), now);
         if (number == 0) return false;
+        note_threads(*process.target, now);
         family_.forget(number);
         return true;
     });
@@ -100,6 +101,7 @@ Result<void> ProcessTree::detach(SampledProcess& process, Clock::time_point now)
     update(now);  // it may have ended instead
     if (number == 0 || !processes_.contains(number)) return result;
     log_.end(number, std::nullopt, now);
+    note_threads(*process.target, now);
     processes_.erase(number);
     family_.forget(number);
     return result;
@@ -110,6 +112,7 @@ Result<void> ProcessTree::detach_all(Target::Sleepers sleepers, Clock::time_poin
     std::erase_if(processes_, [&](const auto& entry) {
         if (entry.first == 0) return false;
         log_.end(entry.first, std::nullopt, now);
+        note_threads(*entry.second.target, now);
         ++detached_;
         return true;
     });
@@ -173,8 +176,21 @@ SampledProcess* ProcessTree::choose(std::mt19937_64& random, Clock::time_point n
     return any_of(ready.empty() ? processes : ready, random);
 }
 
+void ProcessTree::note_threads(const Target& target, Clock::time_point now) {
+    threads_.add(target.pid(), target.thread_lives(), now);
+    threads_.add_left_out(target.thread_lives_left_out());
+}
+
 void ProcessTree::fill(Profile& profile, Clock::time_point now) const {
     log_.fill(profile, now);
+    if (profile.timeline) {
+        ThreadLog threads = threads_;
+        for (const auto& [number, process] : processes_) {
+            threads.add(process.target->pid(), process.target->thread_lives(), now);
+            threads.add_left_out(process.target->thread_lives_left_out());
+        }
+        threads.fill(*profile.timeline);
+    }
     if (detached_) profile.notes.push_back(note_of_outliving(detached_));
     unprivileged_.fill(profile.notes);
 }

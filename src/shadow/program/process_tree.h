@@ -27,6 +27,7 @@
 #include "shadow/program/fault_price.h"
 #include "shadow/program/process_log.h"
 #include "shadow/program/sample_pace.h"
+#include "shadow/program/thread_log.h"
 #include "shadow/program/unforked_watch.h"
 #include "shadow/program/unprivileged_programs.h"
 #include "shadow/program/vdso_watch.h"
@@ -136,6 +137,7 @@ class ProcessTree {
   private:
     void note_births(Clock::time_point now);
     void note_exec(SampledProcess& process);
+    void note_threads(const Target& target, Clock::time_point now);
     static bool is_candidate(const SampledProcess& process);
     std::vector<SampledProcess*> candidate_list();
     bool ran_since_last_observation(SampledProcess& process);
@@ -144,6 +146,7 @@ class ProcessTree {
     std::map<std::uint64_t, SampledProcess> processes_;
     std::uint64_t next_number_ = 1;  // the lowest number that the family has not shown yet
     ProcessLog log_;
+    ThreadLog threads_;  // of processes that are followed no longer
     UnprivilegedPrograms unprivileged_;
     SyscallWatcher* watcher_ = nullptr;
     std::uint64_t detached_ = 0;  // how many were let go because the run ended

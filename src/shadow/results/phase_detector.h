@@ -33,6 +33,8 @@ class PhaseDetector {
     std::uint64_t changes() const { return changes_; }
     std::size_t phases() const { return phases_.size(); }
     PhaseState state() const;
+    // The phase of the last sample, from 0 on.
+    std::size_t of_last_sample() const { return candidate_; }
 
   private:
     using Shares = BlockVector::Shares;

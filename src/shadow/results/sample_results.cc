@@ -45,6 +45,7 @@ SampleResults::SampleResults(const ProcessProfile& profile,
 }
 
 void SampleResults::begin(Clock::time_point now) {
+    timeline_.begin(now);
     if (convergence_) convergence_->begin(now);
 }
 
@@ -54,6 +55,7 @@ void SampleResults::add(const SampleReport& report) {
     ++stats_.samples;
     stats_.instructions += report.instructions;
     phases_.on_sample(report.blocks);
+    timeline_.add(report, phases_.of_last_sample());
     if (convergence_) convergence_->observe(stats_.samples, phases_.state(), Clock::now());
     stats_.single_stepped += report.single_stepped;
     stats_.emulation_seconds +=
@@ -129,6 +131,7 @@ void SampleResults::fill(Profile& profile) const {
     if (convergence_) profile.sampling.convergence = convergence_->result();
     profile.syscalls = syscalls_;
     profile.threads = threads_.profiles(scale());
+    timeline_.fill(profile);
 }
 
 void SampleResults::fix_scale(bool none_is_to_come) {

@@ -12,6 +12,7 @@
 #include "shadow/program/thread_table.h"
 #include "shadow/results/convergence.h"
 #include "shadow/results/phase_detector.h"
+#include "shadow/results/sample_timeline.h"
 #include "shadow/window/sample_job.h"
 
 namespace shadowprof {
@@ -53,7 +54,8 @@ class SampleResults {
     void fix_scale(bool none_is_to_come);
     const std::optional<CountScale>& fixed_scale() const { return fixed_scale_; }
 
-    // Sets sampling, system calls and threads. Keeps other counters that are there already.
+    // Sets sampling, system calls, threads and the timeline. Keeps other counters that are there
+    // already.
     void fill(Profile& profile) const;
     // Scales the instructions of processes from weighted counts to numbers of the profile.
     void scale_processes(Profile& profile) const;
@@ -69,6 +71,7 @@ class SampleResults {
     std::optional<CountScale> fixed_scale_;
     SyscallStats syscalls_;
     ThreadTable threads_;
+    SampleTimeline timeline_;
     PhaseDetector phases_;
     std::optional<ConvergenceWatch> convergence_;
     std::map<std::string, std::uint64_t> end_reasons_;

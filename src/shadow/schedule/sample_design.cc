@@ -49,8 +49,10 @@ SampleJob SampleDesign::job(const SampledProcess& process, SampleKind kind,
     return job;
 }
 
-void SampleDesign::expect(SampleJob& job, SampledProcess& process) const {
+void SampleDesign::expect(SampleJob& job, SampledProcess& process) {
     if (job.threads.empty()) return;
+    job.number = ++samples_;
+    job.stopped_at = process.target->stop_began();
     const auto running = std::ranges::count_if(job.threads, &SampleThread::had_processor);
     job.processors =
         std::clamp<double>(static_cast<double>(running), 1, processors_of(process.target->pid()));

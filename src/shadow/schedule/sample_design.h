@@ -24,8 +24,8 @@ class SampleDesign {
     // The job of a sample of the process that begins now, without its snapshot, threads and limits.
     SampleJob job(const SampledProcess& process, SampleKind kind, const SampleShare& share);
     // The threads of the job are about to begin a sample of the process. Sets how many processors
-    // they use and, if samples are by time, how fast they are expected to be.
-    void expect(SampleJob& job, SampledProcess& process) const;
+    // they use and, if samples are by time, how fast they are expected to be. Numbers the sample.
+    void expect(SampleJob& job, SampledProcess& process);
     // The limits of a sample of this many instructions.
     RunLimits limits(std::uint64_t instructions, const Target& target);
     std::mt19937_64& random() { return random_; }
@@ -34,6 +34,7 @@ class SampleDesign {
     const RunOptions& options_;
     const SamplingSettings& settings_;
     std::mt19937_64 random_;
+    std::uint64_t samples_ = 0;  // that have a number
 };
 
 }  // namespace shadowprof

@@ -71,17 +71,19 @@ struct SampleJob {
     std::optional<MemoryMap> map;
     RunLimits limits;
     std::uint64_t seed = 0;
-    bool follows_new_threads = true;      // SampleRules::follows_new_threads
-    std::optional<BurstPlan> bursts;      // if not set, everything counts
-    std::uint64_t skip_instructions = 0;  // SampleStart::skip_instructions
-    std::uint64_t process = 0;            // SampledProcess::number
-    double scheduled_seconds = 0;         // the schedule's time that it stands for
-    double stands_for_seconds = 0;        // the program's time that it stands for
-    double processors = 1;                // how many the threads use at the same time
-    std::optional<SampleWindow> window;   // that of the first thread; nothing: none was found
-    bool may_have_window = false;         // only for a live sample
-    bool lost_window = false;             // WindowWatch::is_lost()
-    bool needs_window = false;            // without a window the sample does not count
+    bool follows_new_threads = true;                   // SampleRules::follows_new_threads
+    std::optional<BurstPlan> bursts;                   // if not set, everything counts
+    std::uint64_t skip_instructions = 0;               // SampleStart::skip_instructions
+    std::uint64_t process = 0;                         // SampledProcess::number
+    std::uint64_t number = 0;                          // of the run's samples, from 1 on
+    std::chrono::steady_clock::time_point stopped_at;  // the begin of its stop
+    double scheduled_seconds = 0;                      // the schedule's time that it stands for
+    double stands_for_seconds = 0;                     // the program's time that it stands for
+    double processors = 1;                             // how many the threads use at the same time
+    std::optional<SampleWindow> window;  // that of the first thread; nothing: none was found
+    bool may_have_window = false;        // only for a live sample
+    bool lost_window = false;            // WindowWatch::is_lost()
+    bool needs_window = false;           // without a window the sample does not count
     // How long a live sample is emulated further if its time limit cuts it
     // (WorkerProcess::rehearse).
     std::chrono::nanoseconds rehearsal{0};
@@ -137,6 +139,9 @@ struct SampleReport {
     bool is_void = false;          // nothing counts: SampleJob::is_void(), or it missed its window
     double scheduled_seconds = 0;  // SampleJob::scheduled_seconds
     std::uint64_t process = 0;     // SampleJob::process
+    std::uint64_t number = 0;      // SampleJob::number
+    std::chrono::steady_clock::time_point stopped_at;  // SampleJob::stopped_at
+    pid_t first_thread = 0;                            // SampleJob::threads
     SampleKind kind = SampleKind::shadow;
     std::uint32_t weight = 1;  // sample_weight()
     WindowEnd window = WindowEnd::none;

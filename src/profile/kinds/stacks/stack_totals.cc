@@ -124,6 +124,7 @@ void StackTotals::join_contexts(std::span<const ContextId> into,
     };
     samples_ = joined(samples_);
     folded_ = joined(folded_);
+    of_samples_.join(into);
     instructions_.join(into, tree_.size());
     time_ns_.join(into, tree_.size());
     function_of_.clear();

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "profile/kinds/stacks/sample_stacks.h"
 #include "profile/kinds/stacks/stack_tree.h"
 #include "profile/profile.h"
 #include "profile/statistics/batch_means.h"
@@ -52,6 +54,8 @@ class StackTotals {
     void add_folded(ContextId context, std::uint64_t instructions) {
         folded_[context] += instructions;
     }
+    // Notes what a sample, or a part of it, has executed, for the timeline.
+    void add_sample(SampleStacks::Part part) { of_samples_.add(std::move(part)); }
     // Whether there is more than the limits allow.
     bool is_full() const { return bytes_ > limits_.bytes || tree_.size() > max_contexts(); }
     // If there is, folds half of it (stack_folder.h). Contexts get other numbers. Needs that no
@@ -72,6 +76,10 @@ class StackTotals {
 
     // Scaled except for the time, hottest first; with errors from these batches, if any.
     std::vector<Stack> stacks(const CountScale& scale, std::optional<ErrorsOf> errors) const;
+    // Completes the samples of a timeline.
+    void fill(Timeline& timeline, const CountScale& scale) const {
+        of_samples_.fill(timeline, tree_, scale);
+    }
     // Data for the errors of sums of stacks.
     FunctionBatches function_batches(const CountScale& scale, ErrorsOf errors) const;
 
@@ -123,6 +131,7 @@ class StackTotals {
     std::vector<Part> parts_;
     bool has_all_parts_ = true;
     std::uint64_t folded_contexts_ = 0;
+    SampleStacks of_samples_;
 };
 
 }  // namespace shadowprof

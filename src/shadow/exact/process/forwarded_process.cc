@@ -56,6 +56,7 @@ ForwardedProcess::ForwardedProcess(Target& target, StoppedThread& first,
     : target_(target), breakpoints_(breakpoints), processor_(processor), stats_(stats) {
     threads_.push_back(
         std::make_unique<ForwardedThread>(target, first, cleared_at_end, breakpoints, processor));
+    began_[threads_.back()->tid()] = ThreadLife::Clock::now();
 }
 
 std::size_t ForwardedProcess::live_threads() const {
@@ -269,6 +270,7 @@ Result<ForwardedProcess::Answer> ForwardedProcess::end_thread(const CallRequest&
 ForwardedProcess::Answer ForwardedProcess::ended(std::size_t index, CallAnswer message) {
     message.thread = index;
     signals_of_ended_ += thread(index).native().signals_held();
+    note_end(thread(index).tid());
     threads_[index].reset();
     return Answer{.message = message};
 }
@@ -327,6 +329,7 @@ Result<void> ForwardedProcess::add_born(pid_t tid, const CpuState& call, Answer&
     answer.message.new_thread = static_cast<std::uint64_t>(place - threads_.begin());
     answer.born = born->state();
     note_name(*born);
+    began_[tid] = ThreadLife::Clock::now();
     *place = std::move(born);
     return {};
 }
@@ -393,6 +396,19 @@ Result<void> ForwardedProcess::release(std::size_t current) {
     for (const auto& thread : threads_)
         if (thread) thread->detach();
     return {};
+}
+
+void ForwardedProcess::note_end(pid_t tid) {
+    const auto began = began_.find(tid);
+    if (began == began_.end()) return;
+    ended_threads_.add({tid, began->second, ThreadLife::Clock::now()});
+    began_.erase(began);
+}
+
+std::vector<ThreadLife> ForwardedProcess::thread_lives() const {
+    auto lives = ended_threads_.list();
+    for (const auto& [tid, began] : began_) lives.push_back({tid, began, std::nullopt});
+    return lives;
 }
 
 void ForwardedProcess::note_name(const ForwardedThread& thread) {

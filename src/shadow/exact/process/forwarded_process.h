@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "guest_kernel/forward/call_messages.h"
 #include "profile/profile.h"
+#include "ptrace/thread/thread_lives.h"
 #include "shadow/exact/process/forwarded_thread.h"
 #include "shadow/exact/process/one_processor.h"
 #include "shadow/exact/process/processor_timers.h"
@@ -85,6 +86,9 @@ class ForwardedProcess {
     Result<void> release(std::size_t current);
     // The names of threads, by id, as they were last.
     const std::map<pid_t, std::string>& names() const { return names_; }
+    // Its threads from first to last, but for some that have ended.
+    std::vector<ThreadLife> thread_lives() const;
+    std::uint64_t thread_lives_left_out() const { return ended_threads_.left_out(); }
 
   private:
     Result<std::optional<Answer>> answer_call(const CallRequest& request, bool is_alone);
@@ -93,6 +97,7 @@ class ForwardedProcess {
     Result<std::optional<Answer>> answer_ended(const CallRequest& request, bool must_not_wait);
     static Answer under_way(const CallRequest& request);
     void note_name(const ForwardedThread& thread);
+    void note_end(pid_t tid);
     std::optional<Answer> answer_of_timer(const CallRequest& request);
     Result<void> arm_timers();
     bool comes_to_wait(const siginfo_t& info, bool such_wait);
@@ -111,6 +116,8 @@ class ForwardedProcess {
     ExactStats& stats_;
     std::vector<std::unique_ptr<ForwardedThread>> threads_;
     std::map<pid_t, std::string> names_;
+    std::map<pid_t, ThreadLife::Clock::time_point> began_;  // of threads that live
+    EndedThreads ended_threads_;
     ProcessorTimers timers_;
     bool may_have_marks_ = false;
     // Real-time signals of timers, by number and timer, that waited when they were last looked at.
