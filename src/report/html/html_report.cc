@@ -20,6 +20,8 @@ struct Part {
 
 constexpr Part parts[] = {
     {"flame", [](const Profile& p) { return !p.stacks.empty(); }, write_flame},
+    {"timeline", [](const Profile& p) { return p.timeline && p.timeline->has_anything(); },
+     write_timeline},
     {"paths", [](const Profile& p) { return !p.paths.empty(); }, write_paths},
     {"branches", [](const Profile& p) { return !p.edges.empty(); }, write_branches},
     {"calls", [](const Profile& p) { return !p.calls.empty(); }, write_calls},

@@ -20,6 +20,8 @@ struct PageData {
 // The parts. Each function writes one object.
 void write_overview(const PageData& page, JsonWriter& json);
 void write_flame(const PageData& page, JsonWriter& json);
+// Needs a timeline.
+void write_timeline(const PageData& page, JsonWriter& json);
 void write_paths(const PageData& page, JsonWriter& json);
 void write_branches(const PageData& page, JsonWriter& json);
 void write_calls(const PageData& page, JsonWriter& json);

@@ -81,7 +81,7 @@ function sourceName(place) { return place.file ? `${baseName(place.file)}:${plac
 function functionHash(each, address) {
     const words = new URLSearchParams({function: each.id});
     if (address) words.set('at', address);
-    return `#${words}`;
+    return withStretch(`#${words}`);
 }
 
 // The function's name, as a link if its code is in the page.

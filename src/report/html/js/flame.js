@@ -4,7 +4,7 @@ const rowHeight = 18;
 
 class FlameGraph {
     constructor(container) {
-        const data = part('flame');
+        const data = shownFlame();
         this.total = data.total;
         this.frames = rowsOf(data.frames);
         for (const frame of this.frames) {

@@ -2,8 +2,8 @@
 
 function showFunctions(container, words) {
     const rows =
-        profile.functions.filter((each) => each.self > 0 || each.total > 0 || each.entries > 0);
-    const all = profile.functions.reduce((sum, each) => sum + each.self, 0);
+        shownFunctions().filter((each) => each.self > 0 || each.total > 0 || each.entries > 0);
+    const all = shownTotal();
     const byStacks = profile.unit !== 'blocks entered';
     const byTime = profile.unit === 'time';
     const has = (name) => rows.some((each) => each[name] > 0);

@@ -10,6 +10,7 @@ const views = [
         has: () => profile.functions.some((each) => each.code)
     },
     {key: 'flame', title: 'Flame graph', show: showFlame},
+    {key: 'timeline', title: 'Timeline', show: showTimeline},
     {key: 'paths', title: 'Paths', show: showPaths},
     {key: 'branches', title: 'Branches', show: showBranches},
     {key: 'calls', title: 'Calls', show: showCalls},
@@ -38,6 +39,8 @@ function route() {
     hideTooltip();
     main.replaceChildren();
     main.className = `view-${view.key}`;
+    stretch = stretchIn(words);
+    drawStretchBar(view);
     leave = view.show(main, words) || null;
     for (const link of byId('views').children)
         link.setAttribute('aria-current', link.dataset.view === view.key ? 'page' : 'false');
@@ -72,6 +75,10 @@ const keyHelp = [
     [
         '\u2190 \u2191 \u2192 \u2193, Enter',
         'flame graph: go from frame to frame, zoom; o opens the code'
+    ],
+    [
+        '\u2190 \u2191 \u2192 \u2193, [, ], z',
+        'timeline: go from sample to sample; choose a stretch from and to a sample, zoom'
     ],
     ['Esc', 'clear the search, close, zoom out'],
     ['?', 'this help'],
@@ -137,7 +144,7 @@ function onKey(event) {
         actions[event.key]();
     } else if (view && event.key.length === 1) {
         event.preventDefault();
-        location.hash = `view=${view.key}`;
+        location.hash = withStretch(`view=${view.key}`);
     }
 }
 
@@ -171,6 +178,7 @@ new Search(byId('search'), byId('found'), (each) => {
     location.hash = each.code ? functionHash(each) :
                                 `#${new URLSearchParams({view: 'functions', filter: each.full})}`;
 });
+keepStretchInLinks();
 addEventListener('hashchange', route);
 addEventListener('keydown', onKey);
 route();
