@@ -8,9 +8,13 @@ const viewsOfStretch = new Set(['functions', 'flame', 'timeline']);
 
 function secondsText(seconds) { return String(Number(seconds.toFixed(6))); }
 
-// Null if the words of an address name none.
+function hasSamples() {
+    return hasPart('timeline') && part('timeline').samples.start_us.length > 0;
+}
+
+// Null if the words of an address name none, or if nothing is known of stretches.
 function stretchIn(words) {
-    if (!hasPart('timeline') || !words.has('from') || !words.has('to')) return null;
+    if (!words.has('from') || !words.has('to') || !hasSamples()) return null;
     const from = Number(words.get('from')), to = Number(words.get('to'));
     return isFinite(from) && isFinite(to) && from < to ? {from, to} : null;
 }

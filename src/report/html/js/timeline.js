@@ -97,9 +97,9 @@ class Timeline {
             node(
                 'div', {class: 'tools'},
                 this.count ? 'drag over a stretch to see its functions and its flame graph alone' :
-                             'processes and threads; there are no samples in exact mode',
+                             'processes and threads; there are no samples',
                 left.length ? ` \u00b7 ${left.join('; ')}` : '', node('span', {class: 'space'}),
-                this.zoomButton),
+                this.count ? this.zoomButton : ''),
             this.legend(), this.status, this.scroll);
         container.append(this.root);
     }
@@ -136,7 +136,7 @@ class Timeline {
             text: get('text'),
             faint: get('faint'),
             line: get('line'),
-            life: get('faint-fill'),
+            life: get('cool'),
             back: get('background'),
             raised: get('raised'),
             accent: get('accent'),
@@ -312,7 +312,8 @@ class Timeline {
             this.draw();
         });
         this.canvas.addEventListener('mousedown', (event) => {
-            if (event.button === 0 && event.offsetX >= this.gutter) this.pressed = event.offsetX;
+            const isInTime = event.offsetX >= this.gutter;
+            if (event.button === 0 && isInTime && this.count) this.pressed = event.offsetX;
         });
         this.onUp = () => this.release();
         document.addEventListener('mouseup', this.onUp);
@@ -419,7 +420,10 @@ class Timeline {
     describe() {
         const content = this.focused >= 0 ?
             this.facts(this.focused) :
-            [`${counted(this.threads.length, 'thread')}, ${counted(this.count, 'sample')}`];
+            [
+                counted(this.threads.length, 'thread'),
+                this.count ? `, ${counted(this.count, 'sample')}` : ''
+            ];
         this.status.replaceChildren(
             ...add(
                 node('span'),
