@@ -208,7 +208,21 @@ TEST_CASE("times of stacks and methods survive the file") {
     CHECK(methods.at(0).time_ns == 1'000'000'000);
     CHECK(methods.at(0).time_error_ns.has_value());
     CHECK(text.find("\"time_error_ns\"") != std::string::npos);
-    CHECK(sample_text().find("\"time_ns\"") == std::string::npos);
+    Profile without_times = sample_profile();
+    without_times.timeline.reset();
+    CHECK(written(without_times, symbols).find("\"time_ns\"") == std::string::npos);
+}
+
+TEST_CASE("the timeline survives the file, and may be missing") {
+    Profile profile = sample_profile();
+    auto symbols = sample_symbols();
+    auto file = parse_profile(written(profile, symbols));
+    REQUIRE(file.has_value());
+    CHECK(file->profile.timeline == profile.timeline);
+    profile.timeline.reset();
+    file = parse_profile(written(profile, symbols));
+    REQUIRE(file.has_value());
+    CHECK(!file->profile.timeline);
 }
 
 TEST_CASE("bursts and changes survive the file") {
