@@ -103,6 +103,7 @@ void LiveView::update(Names& names, RunOutcome& outcome, const std::string& perf
                                                      .perf_map = perf_map,
                                                      .files = names.files,
                                                      .tables = &tables,
+                                                     .script_functions = profile.script_functions,
                                                      .has_lines = false});
 }
 

@@ -121,7 +121,7 @@ class FullLists {
         show(
             hot_scripts(profile_, request_.weight), script_keys,
             [](const HotScriptFunction& f) { return f.at; },
-            [&](const auto& list) { printer_.scripts(list, request_.weight); });
+            [&](const auto& list) { sink_.scripts(list, request_.weight); });
     }
     // A path belongs to all functions of its blocks.
     void paths() {
@@ -311,6 +311,9 @@ class TextLists final : public ListSink {
     }
     void functions(std::span<const HotFunction> list, FunctionWeight unit) override {
         printer_.functions(list, unit);
+    }
+    void scripts(std::span<const HotScriptFunction> list, StackWeight weight) override {
+        printer_.scripts(list, weight);
     }
     void paths(std::span<const HotPath> list) override { printer_.paths(list); }
     void branches(std::span<const HotBranch> list) override { printer_.branches(list); }

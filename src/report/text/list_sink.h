@@ -6,6 +6,7 @@
 
 #include "report/lists/callers.h"
 #include "report/lists/hot_lists.h"
+#include "report/lists/hot_scripts.h"
 #include "report/lists/kind_table.h"
 
 namespace shadowprof {
@@ -22,6 +23,7 @@ class ListSink {
     virtual void end(std::size_t all, std::size_t shown) = 0;
 
     virtual void functions(std::span<const HotFunction> list, FunctionWeight unit) = 0;
+    virtual void scripts(std::span<const HotScriptFunction> list, StackWeight weight) = 0;
     virtual void paths(std::span<const HotPath> list) = 0;
     virtual void branches(std::span<const HotBranch> list) = 0;
     virtual void values(std::span<const ValueProfile* const> list) = 0;

@@ -66,6 +66,16 @@ class JsonLists final : public ListSink {
             json_.member("other_share", f.other_share);
         });
     }
+    void scripts(std::span<const HotScriptFunction> list, StackWeight weight) override {
+        json_.member("unit", weight == StackWeight::time ? "nanoseconds" : "instructions");
+        entries(list, [&](const HotScriptFunction& f) {
+            place("at", f.at);
+            json_.member("own", f.own);
+            json_.member("own_share", f.own_share);
+            json_.member("with_callees", f.with_callees);
+            json_.member("share", f.share);
+        });
+    }
     void paths(std::span<const HotPath> list) override {
         entries(list, [&](const HotPath& p) {
             json_.member("share", p.share);
