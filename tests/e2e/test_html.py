@@ -1,70 +1,14 @@
 """Pages as people use them: in a browser, with keyboard and links, made from profiles that may
 be hostile."""
 
-import atexit
 import json
 import re
 import shutil
 import subprocess
 import urllib.parse
-import uuid
 
-from browser import Browser, require_chromium
-from harness import Profile, TestCase, main, once, shared_folder, victim
-
-HOSTILE = ("</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>",
-           "<!--<script>\"'&amp;\u2028", "<svg onload=alert(3)>")
-EIGHTS = 1000
-
-
-class Page(TestCase):
-    def setUp(self):
-        super().setUp()
-        require_chromium()
-        self.page_path = self.folder / "page.html"
-
-    # Such profiles are validated against the schema elsewhere; it would take most of the time here.
-    def take_profile(self, *command, options=()):
-        """Returns a profile that the test may change."""
-        def make():
-            path = shared_folder() / f"{uuid.uuid4()}.json"
-            done = self.shadowprof("run", "-q", "--mode=exact", *options, "-o", path, "--", *command)
-            self.assertEqual(done.code, 0, done.stderr)
-            return path
-
-        shutil.copy(once(command, make), self.profile_path)
-        self.seen = Profile(json.loads(self.profile_path.read_text()))
-
-    def take_exact_profile(self):
-        self.take_profile(victim("edges"), str(EIGHTS), options=("--profiles=all",))
-
-    def report(self, *options):
-        done = self.shadowprof("report", "--html", self.page_path, *options, self.profile_path)
-        self.assertEqual((done.code, done.stderr), (0, ""))
-
-    def browser(self, **options):
-        browser = once("browser", self.start_browser)
-        browser.new_page(**options)
-        return browser
-
-    @staticmethod
-    def start_browser():
-        browser = Browser()
-        atexit.register(browser.close)
-        return browser
-
-    def open(self, browser, link=""):
-        browser.open(f"{self.page_path.as_uri()}{link}")
-
-    def assert_calm(self, browser):
-        """Checks that the page's script did not fail, and that nothing from the profile was
-        executed or loaded."""
-        self.assertEqual(browser.errors + browser.console, [])
-        self.assertEqual([url for url in browser.requests
-                          if not url.startswith(self.page_path.as_uri())], [])
-
-    def links_to_views(self, browser):
-        return browser.evaluate("[...document.querySelectorAll('#views a')].map(a => a.hash)")
+from harness import main, once, shared_folder
+from pages import HOSTILE, Page
 
 
 class Report(Page):
@@ -334,6 +278,252 @@ int main(void) { return printf("%u\\n", work(100000)) < 0; }
         self.profile_path.write_text(json.dumps(self.seen.data))
         self.report()
         self.assertNotIn(self.SECRET, self.page_path.read_text())
+
+
+class Callers(Page):
+    """A function with two callers, one of which calls itself."""
+    SOURCE = """#include <stdio.h>
+#define ALONE __attribute__((noinline, noclone))
+ALONE unsigned leaf(unsigned n) {
+    unsigned sum = 1;
+    for (unsigned i = 0; i < n; ++i) sum = sum * 31 + i;
+    return sum;
+}
+ALONE unsigned straight(unsigned n) { return leaf(n) + 1; }
+ALONE unsigned again(unsigned n) { return n == 0 ? 1 : again(n - 1) * 3 + leaf(40 * n); }
+int main(void) {
+    unsigned sum = 0;
+    for (unsigned i = 0; i < 50; ++i) sum += straight(300) + again(6);
+    return printf("%u\\n", sum) < 0;
+}
+"""
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("gcc") is None:
+            self.skipTest("gcc is not installed")
+        self.take_profile(once("callers", self.make_program))
+        self.report()
+
+    def make_program(self):
+        source = shared_folder() / "callers.c"
+        source.write_text(self.SOURCE)
+        program = shared_folder() / "callers"
+        subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", source, "-o", program],
+                       check=True)
+        return program
+
+    def truth(self, name):
+        """The weights of the function's direct callers and callees, from the profile's stacks: by
+        the outermost call of each stack. "" is what it spends itself."""
+        callers, callees = {}, {}
+        for stack in self.seen["stacks"]:
+            frames = [self.seen.locations[frame].get("function") for frame in stack["frames"]]
+            if name not in frames:
+                continue
+            at = frames.index(name)
+            caller = frames[at - 1]
+            callee = frames[at + 1] if at + 1 < len(frames) else ""
+            callers[caller] = callers.get(caller, 0) + stack["instructions"]
+            callees[callee] = callees.get(callee, 0) + stack["instructions"]
+        return callers, callees
+
+    def shown(self, browser):
+        """[{name: instructions}] of the rows of the first level, callers and callees."""
+        tables = browser.evaluate("""[...document.querySelectorAll('.call-rows tbody')]
+            .map((body) => [...body.querySelectorAll('[aria-level="1"]')].map((row) =>
+                [row.dataset.name || row.cells[2].innerText,
+                 row.cells[1].title.replaceAll('\u2009', '')]))""")
+        return [{name.replace("\u00b7 its own", ""): int(count) for name, count in rows}
+                for rows in tables]
+
+    def open_callers(self, browser, name):
+        self.open(browser, f"#view=callers&function={name}")
+        self.assertEqual(browser.text("h2"), name)
+
+    def test_weights_are_those_of_stacks(self):
+        browser = self.browser()
+        for name in ("leaf", "straight", "again"):
+            self.open_callers(browser, name)
+            callers, callees = self.truth(name)
+            self.assertGreater(len(callers), 0)
+            self.assertEqual(self.shown(browser), [callers, callees], name)
+        self.assert_calm(browser)
+
+    def test_recursion_counts_each_stack_once(self):
+        browser = self.browser()
+        self.open_callers(browser, "again")
+        callers, callees = self.shown(browser)
+        self.assertEqual(list(callers), ["main"])
+        self.assertEqual(set(callees), {"again", "leaf", ""})
+        self.assertEqual(sum(callers.values()), sum(callees.values()))
+
+    def test_rows_open_by_keyboard(self):
+        browser = self.browser()
+        self.open_callers(browser, "leaf")
+        level = "document.activeElement.getAttribute('aria-level')"
+        name = "document.activeElement.dataset.name"
+        browser.press("j")
+        self.assertEqual(browser.evaluate(level), "1")
+        first = browser.evaluate(name)
+        self.assertIn(first, ("again", "straight"))
+        browser.press("ArrowRight")
+        browser.press("j")
+        self.assertEqual(browser.evaluate(level), "2")
+        browser.press("k")
+        browser.press("ArrowLeft")
+        self.assertEqual(browser.evaluate("document.activeElement.getAttribute('aria-expanded')"),
+                         "false")
+        browser.press("w")
+        self.assertEqual(browser.text("h2"), first)
+        self.assert_calm(browser)
+
+    def test_a_profile_without_stacks_says_so(self):
+        self.take_profile(once("callers", self.make_program), "without stacks",
+                          options=("--profiles=edge",))
+        self.report()
+        browser = self.browser()
+        self.open_callers(browser, "leaf")
+        self.assertIn("has no call stacks", browser.text())
+        self.assert_calm(browser)
+
+    def test_other_views_lead_there(self):
+        browser = self.browser()
+        self.open(browser, "#view=functions")
+        browser.press("j")
+        name = browser.evaluate("document.activeElement.querySelector('.name').textContent")
+        browser.press("w")
+        self.assertEqual(browser.text("h2"), name)
+        self.assertIn("view=callers", browser.evaluate("location.hash"))
+        browser.press("o")
+        self.assertEqual(browser.evaluate("document.querySelector('[aria-current=page]').hash"),
+                         "#view=code")
+        browser.press("w")
+        self.assertIn("view=callers", browser.evaluate("location.hash"))
+        self.open(browser, "#view=flame")
+        browser.evaluate("document.querySelector('canvas').focus()")
+        browser.press("ArrowDown")
+        browser.press("w")
+        self.assertIn("view=callers", browser.evaluate("location.hash"))
+        self.open(browser, "#view=callers&function=no_such")
+        self.assertIn("No call stack in this page has a function no_such", browser.text())
+        self.assert_calm(browser)
+
+
+class LongNames(Page):
+    """A program whose functions have names of hundreds of characters."""
+    SOURCE = """#include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+template <typename Key, typename Value>
+struct container_of_associations_with_a_long_name {
+    std::map<std::pair<Key, std::string>, std::vector<std::pair<Value, std::string>>> rows;
+    __attribute__((noinline, noclone)) unsigned long add(const Key& key, Value value) {
+        auto& row = rows[{key, "x"}];
+        row.emplace_back(value, "y");
+        return row.size();
+    }
+};
+using Longer = std::pair<std::string, std::vector<std::pair<std::string, std::vector<int>>>>;
+int main() {
+    container_of_associations_with_a_long_name<Longer, unsigned long> names;
+    unsigned long sum = 0;
+    for (int i = 0; i < 300; ++i) sum += names.add({std::to_string(i % 17), {}}, i);
+    std::printf("%lu\\n", sum);
+}
+"""
+    SIZES = ((390, 844), (1000, 800), (1300, 800), (2000, 1000))
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("g++") is None:
+            self.skipTest("g++ is not installed")
+        self.take_profile(once("long names", self.make_program), options=("--profiles=all",))
+        made = shared_folder() / "long.html"
+        once("page of long names", lambda: shutil.copy(self.make_page(), made))
+        shutil.copy(made, self.page_path)
+
+    def make_program(self):
+        source = shared_folder() / "long.cc"
+        source.write_text(self.SOURCE)
+        program = shared_folder() / "long"
+        subprocess.run(["g++", "-O1", "-g", source, "-o", program], check=True)
+        return program
+
+    def make_page(self):
+        self.report()
+        return self.page_path
+
+    def long_name(self, browser):
+        """The longest name of a function whose code is in the page."""
+        return browser.evaluate("""JSON.parse(document.getElementById('data-functions').textContent)
+            .functions.rows.filter((row) => row[12]).map((row) => row[0])
+            .reduce((a, b) => a.length > b.length ? a : b)""")
+
+    def open_function(self, browser, name):
+        self.open(browser, "#" + urllib.parse.urlencode({"function": name}))
+
+    def test_nothing_is_wider_than_the_screen(self):
+        for width, height in self.SIZES:
+            browser = self.browser(width=width, height=height)
+            self.open(browser)
+            links = self.links_to_views(browser)
+            for link in links:
+                self.open(browser, link)
+                for element in ("document.documentElement", "document.getElementById('main')"):
+                    wide, room = browser.evaluate(f"[{element}.scrollWidth, {element}.clientWidth]")
+                    self.assertLessEqual(wide, room, f"{element} of {link} at {width} pixels")
+            self.assert_calm(browser)
+
+    def test_what_is_known_is_in_sight(self):
+        for width, height in self.SIZES:
+            browser = self.browser(width=width, height=height)
+            self.open(browser)
+            for name in ("main", self.long_name(browser)):
+                self.open_function(browser, name)
+                lefts = browser.evaluate("""
+                    [...document.querySelectorAll('td.facts .fact:first-child')]
+                    .map((each) => each.getBoundingClientRect().left)""")
+                self.assertGreater(len(lefts), 0, name)
+                self.assertLess(max(lefts), width - 60, f"{name} at {width} pixels")
+                column = browser.evaluate("""(({left, right}) => [left, right])
+                    (document.querySelector('th.facts').getBoundingClientRect())""")
+                self.assertGreaterEqual(column[0], 0)
+                self.assertLessEqual(column[1], width, f"{name} at {width} pixels")
+
+    def test_cut_names_are_shown_in_full(self):
+        browser = self.browser(width=1000)
+        self.open(browser)
+        name = self.long_name(browser)
+        self.assertGreater(len(name), 200)
+        self.open(browser, "#view=functions")
+        browser.press("f")
+        browser.type(name[:12])
+        browser.evaluate("document.activeElement.blur()")
+        browser.press("j")
+        shown, title = browser.evaluate("""(({textContent, title}) => [textContent, title])
+            (document.activeElement.querySelector('.name'))""")
+        full = title.split("\n")[0]
+        self.assertLess(len(shown), len(full))
+        self.assertIn(full, browser.text("#tooltip"))
+        self.open_function(browser, name)
+        self.assertLess(len(browser.text("h2")), 200)
+        browser.evaluate("document.querySelector('h2 button').click()")
+        self.assertIn(name, browser.text("h2"))
+        self.assert_calm(browser)
+
+    def test_a_cut_cell_has_its_text_as_title(self):
+        browser = self.browser(width=1000)
+        self.open(browser, "#view=branches")
+        title, text = browser.evaluate("""(() => {
+            const cell = [...document.querySelectorAll('#main td.source, #main td.code')]
+                .find((each) => each.scrollWidth > each.clientWidth);
+            cell.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));
+            return [cell.title, cell.innerText];
+        })()""")
+        self.assertEqual(title, text)
 
 
 class Large(Page):

@@ -52,6 +52,11 @@ Result<void> add_pair(DiffOptions& options, std::string_view value) {
     return {};
 }
 
+Result<void> set_top(DiffOptions& options, std::string_view value) {
+    TRY_ASSIGN(options.top, parse_count(value, 0));
+    return {};
+}
+
 std::string format_help() {
     std::string help = "what to write [text]:";
     for (const FormatWord& each : diff_formats)
@@ -110,9 +115,19 @@ int diff_main(std::span<const std::string> words) {
           .choose = [&](std::size_t format) { options.format = diff_formats[format].format; }},
          {.names = "--top",
           .value = "N",
-          .help = "show the N largest changes of each kind; 0 shows all [10]",
-          .set = set_count(options.top)}});
+          .help = "show the N largest changes of each kind; 0 shows all [10; 500 in pages]",
+          .set = [&](auto value) { return set_top(options, value); }},
+         {.names = "--html",
+          .value = "FILE",
+          .help = "write the diff to FILE as one page for browsers, and print it only if there is "
+                  "--format; - is standard output",
+          .set = set_file_name(options.page)}});
     if (const auto done = line.parse(words, exit_diff_usage)) return *done;
+    if (options.page == "-" && line.has("--format")) {
+        say("diff: --html=- and --format both write to standard output");
+        return exit_diff_usage;
+    }
+    if (!options.page.empty() && !line.has("--format")) options.format = DiffFormat::none;
     options.text = text_options(STDOUT_FILENO);
     if (const char* summary = std::getenv("GITHUB_STEP_SUMMARY")) options.step_summary = summary;
     const auto limits = report_diff(options, STDOUT_FILENO);

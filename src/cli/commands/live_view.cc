@@ -93,17 +93,20 @@ Result<LiveRefresh> LiveView::begin(std::function<std::string(std::int64_t pid)>
 void LiveView::update(Names& names, RunOutcome& outcome, const std::string& perf_map,
                       FunctionTables& tables) const {
     const auto& modules = outcome.profile.modules;
-    if (names.symbols && names.modules == modules.size() && !names.has_code_without_file) return;
+    const auto& scripts = outcome.profile.script_functions;
+    const bool is_known = names.modules == modules.size() && names.scripts == scripts.size();
+    if (names.symbols && is_known && !names.has_code_without_file) return;
     names.symbols.reset();
     names.files = std::move(outcome.files);
     names.modules = modules.size();
+    names.scripts = scripts.size();
     names.has_code_without_file = std::ranges::any_of(
         modules, [](const Module& module) { return module.path.starts_with("[anon"); });
     names.symbols.emplace(modules, SymbolizerOptions{.root = "",
                                                      .perf_map = perf_map,
                                                      .files = names.files,
                                                      .tables = &tables,
-                                                     .script_functions = profile.script_functions,
+                                                     .script_functions = scripts,
                                                      .has_lines = false});
 }
 

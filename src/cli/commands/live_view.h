@@ -39,7 +39,7 @@ class LiveView {
     // Symbols of the run's modules, as long as there are no more of them.
     struct Names {
         std::vector<UniqueFd> files;
-        std::size_t modules = 0;
+        std::size_t modules = 0, scripts = 0;
         bool has_code_without_file = false;  // its names may change
         std::optional<Symbolizer> symbols;
     };

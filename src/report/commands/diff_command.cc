@@ -6,7 +6,9 @@
 #include <limits>
 
 #include "base/files/fd.h"
+#include "base/files/safe_output.h"
 #include "report/diff/compare_profiles.h"
+#include "report/html/diff_page.h"
 
 namespace shadowprof {
 namespace {
@@ -25,6 +27,7 @@ Result<void> append_summary(const std::string& path, const DiffReport& report) {
 }
 
 Result<std::string> formatted(const DiffReport& report, const DiffOptions& options) {
+    if (options.format == DiffFormat::none) return std::string{};
     if (options.format == DiffFormat::text) return diff_text(report, options.text);
     if (options.format == DiffFormat::markdown) return diff_markdown(report);
     if (options.format == DiffFormat::github) {
@@ -36,6 +39,20 @@ Result<std::string> formatted(const DiffReport& report, const DiffOptions& optio
     return sink.text();
 }
 
+constexpr std::size_t default_text_entries = 10;
+
+std::size_t entry_limit(std::optional<std::size_t> top, std::size_t by_default) {
+    const std::size_t most = top.value_or(by_default);
+    return most == 0 ? std::numeric_limits<std::size_t>::max() : most;
+}
+
+Result<void> write_diff_file(const DiffReport& report, const DiffOptions& options) {
+    TRY_ASSIGN(SafeOutput output, SafeOutput::open(options.page, NamedBy::command));
+    TRY(write_diff_page(report, output));
+    TRY(output.commit(static_cast<pid_t>(report.next.profile.run.pid)));
+    return {};
+}
+
 }  // namespace
 
 Result<std::vector<LimitResult>> report_diff(const DiffOptions& options, int out) {
@@ -43,14 +60,17 @@ Result<std::vector<LimitResult>> report_diff(const DiffOptions& options, int out
         return Error{ErrorCode::usage, 0, "standard input can be read only once"};
     TRY_ASSIGN(ProfileFile base, read_profile(options.base));
     TRY_ASSIGN(ProfileFile next, read_profile(options.next));
-    const std::size_t top =
-        options.top == 0 ? std::numeric_limits<std::size_t>::max() : options.top;
+    const std::size_t top = entry_limit(options.top, default_text_entries);
+    const std::size_t page_top = entry_limit(options.top, default_page_entries);
     TRY(check_file_pairs(options.pairs, base.profile, next.profile));
-    const Diff diff = compare_profiles(base, next, top, options.pairs);
+    const Diff diff =
+        compare_profiles(base, next, options.page.empty() ? top : page_top, options.pairs);
     TRY_ASSIGN(std::vector<LimitResult> limits,
                check_limits(diff, options.limits, options.limit_options));
-    const DiffReport report{
-        {options.base, base.profile}, {options.next, next.profile}, diff, limits, top};
+    DiffReport report{
+        {options.base, base.profile}, {options.next, next.profile}, diff, limits, page_top};
+    if (!options.page.empty()) TRY(write_diff_file(report, options));
+    report.top = top;
     TRY_ASSIGN(const std::string text, formatted(report, options));
     if (auto written = write_all(out, text); !written)
         return std::move(written).error().with_context("cannot write the diff");

@@ -1,7 +1,7 @@
 #include "report/html/html_report.h"
 
-#include "report/html/escaped_json.h"
 #include "report/html/page_data.h"
+#include "report/html/page_element.h"
 #include "report/html/page_template.h"
 #include "report/lists/kind_table.h"
 
@@ -83,12 +83,11 @@ class HtmlReport {
 
     template <typename Write>
     Result<void> element(std::string_view name, Write write_data) {
-        TRY(sink_.write(fmt::format("<script type=\"application/json\" id=\"data-{}\">\n", name)));
-        EscapedJson escaped(sink_);
-        JsonWriter json(escaped);
-        write_data(page_, json);
-        TRY(json.finish());
-        return sink_.write("</script>\n");
+        return write_page_element(sink_, name, [&](ByteSink& escaped) {
+            JsonWriter json(escaped);
+            write_data(page_, json);
+            return json.finish();
+        });
     }
 
     Annotator annotator_;

@@ -2,16 +2,22 @@
 
 const min_fold = 4;
 const branchText = /^(?:j\w+|call|loop\w*)\b/;
+// An operand's address, and what lies there.
+const namedAddress = /^(.*0x[0-9a-f]+) <(.+)>$/i;
+
+// Where a direct branch leads, as a match of its text; null for other instructions.
+function directTarget(text) { return branchText.test(text) ? /0x[0-9a-f]+$/i.exec(text) : null; }
 
 // Mnemonic and operands. The target of a direct branch becomes a link.
 function instructionText(text, link) {
-    const cut = text.indexOf(' ') < 0 ? text.length : text.indexOf(' ');
-    const target = link && branchText.test(text) ? /0x[0-9a-f]+$/i.exec(text) : null;
-    const operands =
-        target ? [text.slice(cut, target.index), link(target[0].toLowerCase())] : text.slice(cut);
+    const [, plain, name] = namedAddress.exec(text) || [null, text, ''];
+    const cut = plain.indexOf(' ') < 0 ? plain.length : plain.indexOf(' ');
+    const target = link ? directTarget(plain) : null;
+    const operands = target ? [plain.slice(cut, target.index), link(target[0].toLowerCase())] :
+                              plain.slice(cut);
     return node(
-        'code', {class: 'instruction'}, node('span', {class: 'mnemonic'}, text.slice(0, cut)),
-        operands);
+        'code', {class: 'instruction'}, node('span', {class: 'mnemonic'}, plain.slice(0, cut)),
+        operands, name ? [' <', shortName(name), '>'] : '');
 }
 
 class CodeView {
@@ -67,7 +73,7 @@ class CodeView {
         ];
         if (this.code.source.size === 0) toggles.shift();
         this.root.append(
-            node('h2', {class: 'name'}, around.full),
+            node('h2', {class: 'name'}, openedName(around.full)),
             node(
                 'p', {class: 'faint'}, numbers, ' \u00b7 ', profile.moduleName(around),
                 around.file ? node(
@@ -79,7 +85,12 @@ class CodeView {
                     'p', {class: 'warning'},
                     'Only what the profile itself names: ', this.code.incomplete) :
                 '',
-            node('div', {class: 'tools'}, pick, toggles));
+            node(
+                'div', {class: 'tools'}, pick, toggles,
+                inStacks(around.full) ?
+                    callersLink(
+                        around.full, ['its callers', node('kbd', {'aria-hidden': 'true'}, 'w')]) :
+                    ''));
     }
     toggle(title, key, state, change) {
         const button = node(
@@ -106,6 +117,8 @@ class CodeView {
             this.nextHot(1);
         else if (event.detail === 'p')
             this.nextHot(-1);
+        else if (event.detail === 'w' && inStacks(this.around.full))
+            location.hash = callersHash(this.around.full);
         else
             return;
         event.preventDefault();
@@ -114,8 +127,8 @@ class CodeView {
         const columns = this.bySource ?
             [['Instructions', 'number'], ['', 'share'], ['Line', 'number'], ['Source', '']] :
             [
-                ['Executions', 'number'], ['', 'share'], ['Address', 'number'], ['Instruction', ''],
-                ['Known of it', '']
+                ['Executions', 'number'], ['', 'share'], ['Address', 'number'],
+                ['Instruction', 'asm'], ['Known of it', 'facts']
             ];
         this.body = node('tbody');
         this.place.replaceChildren(node(
@@ -176,12 +189,14 @@ class CodeView {
                 'td', {colspan: 2, class: 'source', title: name},
                 newFile || text === undefined ? baseName(name) : ''),
             node('td', {class: 'number'}, String(line)),
-            node('td', {colspan: 2}, node('code', {}, text === undefined ? '' : text)));
+            node(
+                'td', {colspan: 2, class: 'text'},
+                node('code', {}, text === undefined ? '' : text)));
     }
     coldRow({rows}) {
         const count = rows[0].folded || rows.length;
-        const text = `${countedExactly(count, 'instruction')} never executed, ${rows[0].address} to ${
-            rows[0].last || rows[rows.length - 1].address}`;
+        const text = `${countedExactly(count, 'instruction')} never executed, ${
+            rows[0].address} to ${rows[0].last || rows[rows.length - 1].address}`;
         const open = () => {
             this.opened.add(rows[0].address);
             this.draw();
@@ -232,7 +247,7 @@ class CodeView {
                 },
                 row.address.slice(2)),
             node(
-                'td', {},
+                'td', {class: 'asm'},
                 instructionText(
                     row.text || '(no instruction)', (target) => this.targetLink(target))),
             node('td', {class: 'facts'}, this.facts(row)));
@@ -332,7 +347,8 @@ class CodeView {
     // Marks where the focused instruction leads within the function.
     markTargets({text, facts: known}) {
         for (const each of this.body.querySelectorAll('.target')) each.classList.remove('target');
-        const direct = branchText.test(text || '') ? /0x[0-9a-f]+$/i.exec(text) : null;
+        const [, plain] = namedAddress.exec(text || '') || [null, text || ''];
+        const direct = directTarget(plain);
         const targets = (known.to || [])
                             .map(([place]) => profile.place(place))
                             .filter((place) => place.function === this.around)
@@ -456,7 +472,7 @@ class CodeView {
                     ] :
                     ''),
             node('td', {class: 'number line-number'}, String(line)),
-            node('td', {}, node('code', {class: 'source-text'}, text)));
+            node('td', {class: 'text'}, node('code', {class: 'source-text'}, text)));
         return made;
     }
 }

@@ -86,14 +86,18 @@ function functionHash(each, address) {
 
 // The function's name, as a link if its code is in the page.
 function functionLink(each, text = each.shown, address = undefined) {
-    const title = `${each.full}\n${profile.moduleName(each)}`;
-    return each.code ? node('a', {class: 'name', href: functionHash(each, address), title}, text) :
-                       node('span', {class: 'name', title}, text);
+    const named = {
+        class: 'name',
+        title: `${each.full}\n${profile.moduleName(each)}`,
+        'data-full': each.full === each.shown ? null : each.full
+    };
+    return each.code ? node('a', {...named, href: functionHash(each, address)}, text) :
+                       node('span', named, text);
 }
 
 function placeLink(index) {
     const place = profile.place(index);
-    return functionLink(place.function, placeName(place), place.address);
+    return functionLink(place.function, endKept(placeName(place)), place.address);
 }
 
 // Executed code of a function, with its source; null if it is not in the page.

@@ -4,9 +4,10 @@ const rowHeight = 18;
 
 class FlameGraph {
     constructor(container) {
-        const data = shownFlame();
-        this.total = data.total;
-        this.frames = rowsOf(data.frames);
+        const tree = shownCallTree(), data = tree.data;
+        this.tree = tree;
+        for (const of of ['total', 'frames', 'frame', 'depth', 'parent', 'self', 'size', 'deepest'])
+            this[of] = tree[of];
         for (const frame of this.frames) {
             const known = profile.byFullName.get(frame.name);
             frame.module = known ? known.module : -1;
@@ -14,7 +15,7 @@ class FlameGraph {
             frame.shade =
                 [...frame.name].reduce((sum, each) => (sum * 31 + each.charCodeAt(0)) | 0, 7) & 3;
         }
-        this.readTree(data.tree.rows);
+        this.layOut();
         this.zoomed = this.focused = 0;
         this.words = byId('search').value.trim().toLowerCase();
         this.canvas = node('canvas', {
@@ -22,7 +23,8 @@ class FlameGraph {
             role: 'img',
             'data-flame': true,
             'aria-label':
-                'Flame graph of calls; arrows go from frame to frame, Enter zooms, o opens the code'
+                'Flame graph of calls; arrows go from frame to frame, Enter zooms, o opens the ' +
+                'code, w the callers'
         });
         this.spacer = node('div', {class: 'flame-spacer'}, this.canvas);
         this.scroll = node('div', {class: 'flame-scroll'}, this.spacer);
@@ -47,36 +49,18 @@ class FlameGraph {
         this.draw();
         this.describe(0);
     }
-    // Node 0 is the whole. Children lie in it from the left, hottest first.
-    readTree(rows) {
-        const count = rows.length + 1;
-        this.frame = new Int32Array(count).fill(-1);
-        this.depth = new Int32Array(count);
-        this.parent = new Int32Array(count).fill(-1);
+    // Callees lie below their caller from the left, hottest first.
+    layOut() {
+        const {count} = this.tree, filled = new Float64Array(count);
         this.start = new Float64Array(count);
-        this.self = new Float64Array(count);
-        this.size = new Float64Array(count);
         this.module = new Int32Array(count).fill(-1);
-        this.size[0] = this.total;
-        const open = [0], filled = new Float64Array(count);
-        this.deepest = 0;
-        rows.forEach(([frame, depth, self, total], i) => {
-            const index = i + 1;
-            open.length = depth;
-            const parent = open[depth - 1];
-            this.frame[index] = frame;
-            this.depth[index] = depth;
-            this.parent[index] = parent;
-            this.start[index] = this.start[parent] + filled[parent];
-            this.self[index] = self;
+        for (let i = 1; i < count; ++i) {
+            const parent = this.parent[i], frame = this.frames[this.frame[i]];
+            this.start[i] = this.start[parent] + filled[parent];
+            filled[parent] += this.size[i];
             // An inlined function belongs to the module that contains its code.
-            this.module[index] =
-                this.frames[frame].inlined ? this.module[parent] : this.frames[frame].module;
-            this.size[index] = total;
-            filled[parent] += total;
-            open.push(index);
-            this.deepest = Math.max(this.deepest, depth);
-        });
+            this.module[i] = frame.inlined ? this.module[parent] : frame.module;
+        }
         this.rows = Array.from({length: this.deepest + 1}, () => []);
         for (let i = 0; i < count; ++i) this.rows[this.depth[i]].push(i);
     }
@@ -147,7 +131,7 @@ class FlameGraph {
             (factor) =>
                 `rgb(${parts.map((each) => Math.min(255, Math.round(each * factor))).join(',')})`);
     }
-    name(index) { return index === 0 ? 'all' : this.frames[this.frame[index]].name; }
+    name(index) { return this.tree.name(index); }
     fill(index) {
         if (index === 0) return this.colour.faint;
         if (this.matches(index)) return this.colour.match;
@@ -263,7 +247,8 @@ class FlameGraph {
                 this.description(index).map(
                     (each) => each instanceof Node && each.nodeName === 'BR' ? ' \u00b7 ' : each))
                 .childNodes,
-            ...(known && known.code ? [' \u00b7 ', functionLink(known, 'its code')] : []));
+            ...(known && known.code ? [' \u00b7 ', functionLink(known, 'its code')] : []),
+            ...(index > 0 ? [' \u00b7 ', callersLink(this.name(index), 'its callers')] : []));
     }
     hover(index) {
         if (index === this.hovered) return;
@@ -301,6 +286,9 @@ class FlameGraph {
             Enter: () => this.zoom(this.focused),
             o: () => {
                 if (known && known.code) location.hash = functionHash(known);
+            },
+            w: () => {
+                if (this.focused > 0) location.hash = callersHash(this.name(this.focused));
             },
         };
         if (!actions[event.key]) return;

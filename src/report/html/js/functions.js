@@ -7,6 +7,11 @@ function showFunctions(container, words) {
     const byStacks = profile.unit !== 'blocks entered';
     const byTime = profile.unit === 'time';
     const has = (name) => rows.some((each) => each[name] > 0);
+    const callers = (each) => inStacks(each.full) ?
+        callersLink(
+            each.full, '\u21c5',
+            {'aria-label': `Callers of ${each.shown}`, 'data-callers': true, tabindex: -1}) :
+        '';
     const table = showTable(
         container, 'Functions', `${exactCount(rows.length)} functions, by ${profile.unit}`, {
             rows,
@@ -27,8 +32,8 @@ function showFunctions(container, words) {
                 } :
                          column.count(byStacks ? 'Instructions' : 'Blocks', (each) => each.self),
                 ...(byStacks ? [column.share(
-                                   'With callees', (each) => ratio(each.total, all), () => undefined,
-                                   'of the function and all that it calls')] :
+                                   'With callees', (each) => ratio(each.total, all),
+                                   () => undefined, 'of the function and all that it calls')] :
                                []),
                 ...(has('entries') ?
                         [column.count(
@@ -40,11 +45,13 @@ function showFunctions(container, words) {
                                         []),
                 {
                     title: 'Function',
-                    class: 'place',
+                    class: 'place main',
                     rising: true,
                     value: (each) => each.name,
                     cell: (each) => functionLink(each)
                 },
+                ...(hasPart('flame') ? [{title: '', hint: 'callers and callees', cell: callers}] :
+                                       []),
                 {
                     title: 'Module',
                     class: 'module',
@@ -63,6 +70,13 @@ function showFunctions(container, words) {
                 },
             ],
         });
+    container.firstElementChild.addEventListener('view-key', (event) => {
+        const row = document.activeElement.closest('[data-row]');
+        const link = row && row.querySelector('[data-callers]');
+        if (event.detail !== 'w' || !link) return;
+        event.preventDefault();
+        link.click();
+    });
     if (words.get('filter')) {
         table.filter.value = words.get('filter');
         table.draw();

@@ -1,13 +1,5 @@
 // What ran, what was sampled, the costs, and the hottest items.
 
-function facts(title, rows) {
-    const list = node('dl', {});
-    for (const [name, ...content] of rows)
-        if (content.some((each) => each !== '' && each !== null && each !== undefined))
-            list.append(node('dt', {}, name), node('dd', {}, content));
-    return node('section', {class: 'facts'}, node('h3', {}, title), list);
-}
-
 function mostFrequent(counts, most = 6) {
     const list =
         Object.entries(counts).filter(([, count]) => count > 0).sort(([, a], [, b]) => b - a);
@@ -111,23 +103,6 @@ function costFacts({cost, sampling}) {
     ]);
 }
 
-function smallTable(title, heads, rows, kind = '') {
-    return node(
-        'section', {class: kind}, node('h3', {}, title),
-        node(
-            'table', {class: 'list small', 'aria-label': title},
-            node(
-                'thead', {},
-                node(
-                    'tr', {},
-                    heads.map(([head, place]) => node('th', {scope: 'col', class: place}, head)))),
-            node(
-                'tbody', {},
-                rows.map(
-                    (row) => node(
-                        'tr', {}, row.map((cell, i) => node('td', {class: heads[i][1]}, cell)))))));
-}
-
 function shareCell(share, error, most) {
     return [
         bar(ratio(share, most)), node('span', {class: 'percent'}, percent(share)),
@@ -148,8 +123,10 @@ function findings() {
         findings.map(
             (each) =>
                 [[bar(ratio(each.at_stake, most)), each.stake],
-                 [node('b', {}, `${each.kind}: `), node('code', {}, each.what), node('br', {}),
-                  each.advice],
+                 [
+                     node('b', {}, `${each.kind}: `), node('code', {}, shortName(each.what)),
+                     node('br', {}), each.advice
+                 ],
                  placeLink(each.at), `${percent(each.share)} or more`,
                  each.evidence.map((line) => node('div', {}, line))]),
         'wide findings');

@@ -45,7 +45,9 @@ class Search {
                     }
                 },
                 node('span', {class: 'percent'}, each.share > 0 ? percent(each.share) : ''),
-                node('span', {class: 'name'}, each.full),
+                node(
+                    'span', {class: 'name', title: each.full},
+                    index === this.chosen ? each.full : each.shown),
                 node('span', {class: 'module'}, profile.moduleName(each)))));
         if (open && this.found.length === 0)
             this.list.append(node('li', {class: 'faint'}, 'No function is called so'));

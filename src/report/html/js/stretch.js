@@ -1,10 +1,10 @@
-// A stretch of the run's time. The address has it, so it lasts from view to view. Functions and the
-// flame graph are then those of the samples that began in it.
+// A stretch of the run's time. The address has it, so it lasts from view to view. Functions, callers
+// and the flame graph are then those of the samples that began in it.
 
 // The stretch of the view that is shown; null: the whole run.
 let stretch = null;
 // The views that can show a stretch alone.
-const viewsOfStretch = new Set(['functions', 'flame', 'timeline']);
+const viewsOfStretch = new Set(['functions', 'flame', 'callers', 'timeline']);
 
 function secondsText(seconds) { return String(Number(seconds.toFixed(6))); }
 
@@ -73,6 +73,10 @@ class StretchOfRun {
     }
     // As the part 'flame' has them.
     flame() {
+        this.flameData = this.flameData || this.makeFlame();
+        return this.flameData;
+    }
+    makeFlame() {
         const {flame, frames} = part('timeline');
         const count = flame.parent.length + 1;
         const self = new Float64Array(count), total = new Float64Array(count);

@@ -134,8 +134,11 @@ const column = {
         cell: (row) =>
             node('span', {title: profile.place(of(row)).file}, sourceName(profile.place(of(row))))
     }),
-    instruction: (of) =>
-        ({title: 'Instruction', class: 'code', cell: (row) => profile.place(of(row)).text}),
+    instruction: (of) => ({
+        title: 'Instruction',
+        class: 'code',
+        cell: (row) => instructionText(profile.place(of(row)).text)
+    }),
     count: (title, of, hint) => ({
         title,
         hint,
