@@ -218,8 +218,8 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
     assert(in_sample_);
     turn_to(thread);
     const std::uint64_t before = instructions_;
-    reader_.open(batch, table);
     threads_[current_].has_executed |= !batch.empty();
+    reader_.open(batch, table);
     while (!reader_.at_end()) {
         std::optional<RecordFollower::Position> place;
         if (threads_[current_].skip_instructions == 0) {
