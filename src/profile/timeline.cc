@@ -34,6 +34,40 @@ void keep_samples(Timeline& timeline, const auto& keep) {
     timeline.stacks = std::move(stacks);
 }
 
+std::vector<bool> threads_with_samples(const Timeline& timeline) {
+    std::vector<bool> has_sample(timeline.threads.size());
+    for (const TimelineSample& sample : timeline.samples) has_sample[sample.thread] = true;
+    return has_sample;
+}
+
+// Keeps the threads that keep(index) names. They must be those of all samples.
+void keep_threads(Timeline& timeline, const auto& keep) {
+    std::vector<std::uint32_t> numbers;
+    std::vector<TimelineThread> kept;
+    for (std::size_t i = 0; i < timeline.threads.size(); ++i) {
+        numbers.push_back(static_cast<std::uint32_t>(kept.size()));
+        if (keep(i)) kept.push_back(timeline.threads[i]);
+    }
+    timeline.threads = std::move(kept);
+    for (TimelineSample& sample : timeline.samples) sample.thread = numbers[sample.thread];
+}
+
+// Keeps at most so many threads: those with samples, of which there must not be more, then the
+// first of the others.
+void keep_threads_of_samples(Timeline& timeline, std::size_t most) {
+    if (timeline.threads.size() <= most) return;
+    const auto before = timeline.threads.size();
+    const auto has_sample = threads_with_samples(timeline);
+    auto room = most - static_cast<std::size_t>(std::ranges::count(has_sample, true));
+    keep_threads(timeline, [&](std::size_t i) {
+        if (has_sample[i]) return true;
+        if (room == 0) return false;
+        --room;
+        return true;
+    });
+    timeline.threads_left_out += before - timeline.threads.size();
+}
+
 // Keeps the stacks with the most instructions of the program, about `most` of them.
 void keep_largest_stacks(Timeline& timeline, std::size_t most) {
     if (timeline.stacks.size() <= most) return;
@@ -50,14 +84,18 @@ void keep_largest_stacks(Timeline& timeline, std::size_t most) {
     std::ranges::nth_element(sorted, sorted.begin() + static_cast<std::ptrdiff_t>(most),
                              std::ranges::greater());
     const double least = sorted[most];
+    auto room_for_least = most - static_cast<std::size_t>(std::ranges::count_if(
+                                     sizes, [&](double each) { return each > least; }));
     std::vector<TimelineStack> kept;
     std::size_t row = 0;
     for (TimelineSample& sample : timeline.samples)
-        for (auto left = std::exchange(sample.stacks, 0); left != 0; --left, ++row)
-            if (sizes[row] > least) {
-                kept.push_back(timeline.stacks[row]);
-                ++sample.stacks;
-            }
+        for (auto left = std::exchange(sample.stacks, 0); left != 0; --left, ++row) {
+            const bool is_least = sizes[row] == least && room_for_least != 0;
+            if (sizes[row] <= least && !is_least) continue;
+            if (is_least) --room_for_least;
+            kept.push_back(timeline.stacks[row]);
+            ++sample.stacks;
+        }
     timeline.stacks = std::move(kept);
 }
 
@@ -86,8 +124,12 @@ std::optional<std::string_view> fault_of_samples(const Timeline& timeline) {
 std::optional<std::string_view> fault_of_stacks(const Timeline& timeline) {
     if (timeline.parents.size() != timeline.frames.size())
         return "more or fewer frames than parents";
-    for (std::size_t i = 0; i < timeline.parents.size(); ++i)
+    std::vector<std::size_t> depths{0};  // by node
+    for (std::size_t i = 0; i < timeline.parents.size(); ++i) {
         if (timeline.parents[i] > i) return "a frame before its caller";
+        depths.push_back(depths[timeline.parents[i]] + 1);
+        if (depths.back() > max_timeline_depth) return "a call stack that is too deep";
+    }
     for (const TimelineStack& stack : timeline.stacks)
         if (stack.node > timeline.frames.size()) return "a stack without a frame";
     return std::nullopt;
@@ -97,6 +139,7 @@ std::optional<std::string_view> fault_of_stacks(const Timeline& timeline) {
 
 std::optional<std::string_view> fault_of(const Timeline& timeline) {
     if (timeline.stride == 0) return "a stride of 0";
+    if (timeline.stride > max_timeline_stride) return "a stride that is too large";
     if (const auto fault = fault_of_threads(timeline)) return fault;
     if (const auto fault = fault_of_samples(timeline)) return fault;
     return fault_of_stacks(timeline);
@@ -114,14 +157,10 @@ void keep_timeline_size(Timeline& timeline, std::uint64_t max_bytes) {
     thin_out(timeline,
              timeline_stride(timeline.samples.size(), for_samples / sample_file_bytes + 1));
     const std::size_t most_threads = max_bytes / 4 / thread_file_bytes + 1;
-    // Samples refer to threads by number, so only those behind the last one that has any can go.
-    std::size_t needed = most_threads;
-    for (const TimelineSample& sample : timeline.samples)
-        needed = std::max<std::size_t>(needed, sample.thread + std::size_t{1});
-    if (timeline.threads.size() > needed) {
-        timeline.threads_left_out += timeline.threads.size() - needed;
-        timeline.threads.resize(needed);
-    }
+    while (static_cast<std::size_t>(std::ranges::count(threads_with_samples(timeline), true)) >
+           most_threads)
+        thin_out(timeline, 2);
+    keep_threads_of_samples(timeline, most_threads);
     for (auto most = timeline.stacks.size(); most != 0 && file_bytes(timeline) > max_bytes;) {
         most /= 2;
         keep_largest_stacks(timeline, most);
@@ -137,18 +176,11 @@ void subtract(Timeline& timeline, const Timeline& earlier, std::uint64_t earlier
         return !std::ranges::binary_search(known, sample.number);
     });
     // A sample that came to its end late belongs to this phase, and its thread with it.
-    std::vector<bool> has_sample(timeline.threads.size());
-    for (const TimelineSample& sample : timeline.samples) has_sample[sample.thread] = true;
-    std::vector<std::uint32_t> numbers;
-    std::vector<TimelineThread> kept;
-    for (std::size_t i = 0; i < timeline.threads.size(); ++i) {
+    const auto has_sample = threads_with_samples(timeline);
+    keep_threads(timeline, [&](std::size_t i) {
         const auto& thread = timeline.threads[i];
-        numbers.push_back(static_cast<std::uint32_t>(kept.size()));
-        const bool is_over = thread.end_us && *thread.end_us < earlier_us;
-        if (has_sample[i] || !is_over) kept.push_back(thread);
-    }
-    timeline.threads = std::move(kept);
-    for (TimelineSample& sample : timeline.samples) sample.thread = numbers[sample.thread];
+        return has_sample[i] || !(thread.end_us && *thread.end_us < earlier_us);
+    });
     drop_unused_frames(timeline);
 }
 

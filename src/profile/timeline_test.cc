@@ -64,6 +64,43 @@ TEST_CASE("a timeline is kept within its size, its largest stacks last") {
     CHECK(!fault_of(timeline));
 }
 
+TEST_CASE("of stacks of the same size as many stay as there is room for") {
+    Timeline equal = timeline_of(10);
+    for (TimelineStack& stack : equal.stacks) stack.instructions = 50;
+    for (TimelineSample& sample : equal.samples) sample.stacks = 2;
+    keep_timeline_size(equal, 1000);
+    CHECK(!fault_of(equal));
+    CHECK(equal.samples.size() == 10);
+    CHECK(equal.stacks.size() >= 5);
+    CHECK(equal.stacks.size() < 20);
+}
+
+TEST_CASE("threads of samples that are left out go, too") {
+    Timeline many = timeline_of(100);
+    many.threads.clear();
+    for (std::uint32_t i = 0; i < 200; ++i)
+        many.threads.push_back({.pid = 1, .tid = i, .name = "", .start_us = {}, .end_us = {}});
+    for (std::uint32_t i = 0; i < 100; ++i) many.samples[i].thread = 199 - i;
+    keep_timeline_size(many, 4400);
+    CHECK(!fault_of(many));
+    CHECK(many.threads.size() <= 11);
+    CHECK(many.threads.size() + many.threads_left_out == 200);
+    REQUIRE(many.samples.size() >= 2);
+    CHECK(many.threads[many.samples[0].thread].tid == 199);
+}
+
+TEST_CASE("stacks that are too deep, and strides that no run has, are faults") {
+    Timeline deep = timeline_of(1);
+    for (std::size_t i = deep.frames.size(); i <= max_timeline_depth; ++i) {
+        deep.parents.push_back(static_cast<std::uint32_t>(i));
+        deep.frames.push_back(at(i));
+    }
+    CHECK(fault_of(deep) == "a call stack that is too deep");
+    Timeline strange = timeline_of(1);
+    strange.stride = std::uint64_t{1} << 63;
+    CHECK(fault_of(strange) == "a stride that is too large");
+}
+
 TEST_CASE("where samples fit, but not their stacks, the largest stacks stay") {
     Timeline small = timeline_of(10);
     small.stacks.clear();

@@ -157,7 +157,7 @@ OURS = ("shadowprof", "sp-tracer")
 
 def command_of(pid):
     with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+        return pathlib.Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     return ""
 
 
@@ -167,7 +167,7 @@ def zombies(session):
     found = set()
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            fields = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()
             if fields[STATE] != "Z" or int(fields[SESSION]) != session:
                 continue
             if int(fields[EXIT_CODE]) == signal.SIGKILL or command_of(fields[PARENT]) in OURS:

@@ -24,9 +24,9 @@ class DiffPage(Page):
 
         return once(f"edges {eights}", make)
 
-    def diff(self, *options, base=None, code=0):
+    def diff(self, *options, base=None, new=None, code=0):
         done = self.shadowprof("diff", "--html", self.page_path, *options, base or self.base,
-                               self.next)
+                               new or self.next)
         self.assertEqual((done.code, done.stderr), (code, ""))
         return done.stdout
 
@@ -137,6 +137,42 @@ class DiffPage(Page):
             self.open(browser, link)
             self.assertEqual(browser.evaluate(
                 "document.querySelectorAll('main img, main script, main svg, header img').length"), 0)
+        self.assert_calm(browser)
+
+    def test_control_characters_are_made_visible(self):
+        data = json.loads(self.next.read_text())
+        for location in data["locations"]:
+            if location.get("function") == "edges_run":
+                location["function"] = "edges\x1b[31m\x85\x7frun"
+        odd = self.folder / "odd\x07.json"
+        odd.write_text(json.dumps(data))
+        self.diff(new=odd)
+        browser = self.browser()
+        self.open(browser)
+        self.assertIn("odd?.json", browser.text())
+        self.open(browser, "#view=functions")
+        self.assertIn("edges?[31m??run", browser.text())
+        for link in self.links_to_views(browser):
+            self.open(browser, link)
+            self.assertNotRegex(browser.text(), "[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+        self.assert_calm(browser)
+
+    def test_links_to_tables_lead_to_views(self):
+        data = json.loads(self.base.read_text())
+        at = next(i for i, each in enumerate(data["locations"])
+                  if each.get("function") == "edges_run")
+        data["values"] = [{"at": at, "operand": "rcx", "type": "u64", "count": 0, "top": []}]
+        path = self.folder / "without-values.json"
+        path.write_text(json.dumps(data))
+        self.diff(base=path, new=path)
+        browser = self.browser()
+        self.open(browser)
+        words = browser.evaluate("JSON.parse(document.getElementById('data-words').textContent)")
+        compared = [f"#view={table['name']}" for table in words["tables"] if not table["missing"]]
+        links = browser.evaluate("[...document.querySelectorAll('#main a')].map((a) => a.hash)")
+        self.assertEqual(links, [link for link in compared if link != "#view=values"])
+        self.assertIn("#view=values", compared)
+        self.assertLessEqual(set(links), set(self.links_to_views(browser)))
         self.assert_calm(browser)
 
     def test_nothing_is_wider_than_the_screen(self):

@@ -124,6 +124,42 @@ class Run(LiveCase):
             for line in lines:
                 self.assertLessEqual(len(line), 50)
 
+    def test_a_stopped_terminal_does_not_hold_up_the_end(self):
+        screen, started = self.run_live(f"{WORK}; exit 7")
+        screen.expect(HOT)
+        termios.tcflow(screen.slave, termios.TCOOFF)
+        self.end_work()
+        done = self.finish(*started)
+        self.assertEqual(done.code, 7)
+        self.read_profile()
+        termios.tcflow(screen.slave, termios.TCOON)
+        screen.rest()
+
+    def test_a_terminal_that_nobody_reads_does_not_hold_up_the_end(self):
+        screen, started = self.run_live(f"{WORK}; exit 7")
+        screen.expect(HOT)
+        os.set_blocking(screen.slave, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(screen.slave, b"x" * 4096)
+        self.end_work()
+        self.assertEqual(self.finish(*started).code, 7)
+        self.read_profile()
+        screen.rest()
+
+    def test_the_signal_that_ends_shadowprof_itself_restores_the_screen(self):
+        screen, started = self.run_live(f"trap '' TERM; {WORK}")
+        self.addCleanup(self._kill_all, started[0].pid, started[1])
+        screen.expect(HOT)
+        started[0].send_signal(signal.SIGTERM)
+        for _ in range(2):  # the first signal is passed on meanwhile
+            screen.expect(b"\x1b[H")
+        started[0].send_signal(signal.SIGTERM)
+        self.assertEqual(started[0].wait(HANG_SECONDS), -signal.SIGTERM)
+        screen.expect(LEAVE)
+        self.end_work()
+        self.assertNotIn(ENTER, screen.rest())
+
     def test_killed_tracers_leave_no_screen(self):
         screen, started = self.run_live(WORK)
         screen.expect(HOT)

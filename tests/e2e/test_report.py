@@ -166,6 +166,20 @@ class Report(TestCase):
         self.assertIn("broken failed with exit status 3", self.opened(BROWSER="broken")[2])
         self.assertIn("--open", self.refused("report", "--open", "--html=-", self.profile_path))
 
+    def test_a_profile_that_cannot_be_read_leaves_no_folder_for_a_page(self):
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        for path in ("missing.json", "/dev/null"):
+            done = self.shadowprof("report", "--open", path, env={
+                "XDG_RUNTIME_DIR": "", "TMPDIR": str(temporary), "BROWSER": "true"})
+            self.assertEqual(done.code, 125)
+            self.assertEqual(list(temporary.iterdir()), [])
+
+    def test_the_name_of_a_browser_cannot_upset_the_terminal(self):
+        said = self.opened(BROWSER="\x1b[2Jmissing")[2]
+        self.assertNotIn("\x1b", said)
+        self.assertIn("?[2Jmissing", said)
+
     def test_a_terminal_gets_colours_and_its_width(self):
         for no_colour in (False, True):
             environment = dict(os.environ, TERM="xterm")

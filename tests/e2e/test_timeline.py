@@ -227,6 +227,104 @@ class InPage(TimelineCase):
         self.assertIn("% matched", browser.evaluate(search.replace("NAME", "first_stage")))
         self.assert_calm(browser)
 
+    def test_a_stretch_has_its_callers_alone(self):
+        samples = Samples(self.stages())
+        self.report()
+        browser = self.browser()
+        heading = "document.querySelector('#main h2').textContent"
+        for name, other in (("first_stage", "second_stage"), ("second_stage", "first_stage")):
+            stretch = self.stretch_of(samples, name)
+            self.open(browser, f"#view=callers{stretch}")
+            self.assertEqual(browser.evaluate(heading), name)
+            self.assertNotIn(other, browser.text("select"))
+            self.assertNotIn("too small", browser.text())
+            self.open(browser, f"#view=callers&function={other}{stretch}")
+            self.assertIn(f"No call stack in this stretch has a function {other}", browser.text())
+        self.open(browser, "#view=callers&from=1e9&to=2e9")
+        self.assertIn("There are no call stacks in this stretch", browser.text())
+        self.assert_calm(browser)
+
+    def test_ways_to_callers_and_functions_keep_the_stretch(self):
+        samples = Samples(self.stages())
+        self.report()
+        browser = self.browser()
+        stretch = self.stretch_of(samples, "first_stage")
+        bounds = "['from', 'to'].map((word) => new URLSearchParams(location.hash).get(word))"
+
+        def assert_kept(view, way):
+            self.open(browser, f"#{view}{stretch}")
+            expected = browser.evaluate(f"{bounds}.map(Number)")
+            before = browser.evaluate("location.hash")
+            browser.evaluate(way)
+            browser.wait_for(f"location.hash !== {json.dumps(before)}")
+            self.assertEqual(browser.evaluate(f"{bounds}.map(Number)"), expected, view)
+
+        press = """document.querySelector('FOCUS').focus(), document.activeElement.dispatchEvent(
+            new KeyboardEvent('keydown', {key: 'KEY', bubbles: true, cancelable: true}))"""
+        flame = press.replace("FOCUS", "[data-flame]")
+        assert_kept("view=flame", f"{flame.replace('KEY', 'ArrowDown')}, "
+                                  f"{flame.replace('KEY', 'w')}")
+        assert_kept("view=callers",
+                    press.replace("FOCUS", "#main [data-name]").replace("KEY", "w"))
+        assert_kept("view=callers&function=first_stage", """(() => {
+            const list = document.querySelector('#main select');
+            list.selectedIndex = [...list.options].findIndex((each) => !each.selected);
+            list.dispatchEvent(new Event('change'));
+        })()""")
+        assert_kept("function=first_stage",
+                    press.replace("FOCUS", "#main [data-row]").replace("KEY", "w"))
+        self.assert_calm(browser)
+
+    def test_times_of_any_size_can_be_shown(self):
+        self.stages()
+        data = json.loads(self.profile_path.read_text())
+        latest = 2**64 - 1
+        for thread in data["timeline"]["threads"]:
+            thread["start_us"] = thread["end_us"] = None
+        count = len(data["timeline"]["samples"]["start_us"])
+        data["timeline"]["samples"]["start_us"] = [latest - 4096] + [latest] * (count - 1)
+        self.profile_path.write_text(json.dumps(data))
+        self.report()
+        browser = self.browser()
+        for words in ("", "&from=0&to=1e-200", "&from=0&to=1e-6", "&from=0&to=1e300"):
+            self.open(browser, f"#view=timeline{words}")
+            browser.evaluate("document.querySelector('[data-timeline]').focus()")
+            browser.press("z")
+            self.assertIn("samples", browser.text(".flame-status"))
+            self.assert_calm(browser)
+
+    def coloured_pixels(self, browser, name):
+        """Returns how many pixels of the timeline have a colour of the style."""
+        return browser.evaluate("""(() => {
+            const canvas = document.querySelector('[data-timeline]');
+            const style = getComputedStyle(document.documentElement);
+            const sample = document.createElement('canvas').getContext('2d');
+            sample.fillStyle = style.getPropertyValue('--NAME').trim();
+            sample.fillRect(0, 0, 1, 1);
+            const [red, green, blue] = sample.getImageData(0, 0, 1, 1).data;
+            const {data} =
+                canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+            let count = 0;
+            for (let i = 0; i < data.length; i += 4)
+                count += data[i] === red && data[i + 1] === green && data[i + 2] === blue;
+            return count;
+        })()""".replace("NAME", name))
+
+    def test_threads_of_unknown_times_have_no_line(self):
+        self.stages()
+        self.report()
+        browser = self.browser()
+        self.open(browser, "#view=timeline")
+        self.assertGreater(self.coloured_pixels(browser, "cool"), 500)
+        data = json.loads(self.profile_path.read_text())
+        for thread in data["timeline"]["threads"]:
+            thread["start_us"] = thread["end_us"] = None
+        self.profile_path.write_text(json.dumps(data))
+        self.report()
+        self.open(browser, "#view=timeline")
+        self.assertEqual(self.coloured_pixels(browser, "cool"), 0)
+        self.assert_calm(browser)
+
     def test_other_views_say_that_they_are_of_the_whole_run(self):
         self.stages()
         self.report()

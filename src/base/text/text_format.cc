@@ -25,14 +25,6 @@ bool continues_character(char c) {
     return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-// Length in bytes of the first `count` characters.
-std::size_t prefix_bytes(std::string_view text, std::size_t count) {
-    std::size_t at = 0;
-    for (; at < text.size(); ++at)
-        if (!continues_character(text[at]) && count-- == 0) break;
-    return at;
-}
-
 }  // namespace
 
 std::string short_count(double count) {
@@ -84,16 +76,23 @@ std::size_t columns(std::string_view text) {
         std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
 }
 
+std::string_view cut_columns(std::string_view text, std::size_t width) {
+    std::size_t at = 0;
+    for (; at < text.size(); ++at)
+        if (!continues_character(text[at]) && width-- == 0) break;
+    return text.substr(0, at);
+}
+
 std::string fit(std::string_view text, std::size_t width) {
     std::size_t length = columns(text);
     if (length <= width) return std::string(text);
     constexpr std::string_view gap = "..";
-    if (width <= gap.size()) return std::string(text.substr(0, prefix_bytes(text, width)));
+    if (width <= gap.size()) return std::string(cut_columns(text, width));
     std::size_t tail = (width - gap.size()) / 3;
     std::size_t head = width - gap.size() - tail;
-    std::string out(text.substr(0, prefix_bytes(text, head)));
+    std::string out(cut_columns(text, head));
     out += gap;
-    out += text.substr(prefix_bytes(text, length - tail));
+    out += text.substr(cut_columns(text, length - tail).size());
     return out;
 }
 

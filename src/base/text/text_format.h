@@ -20,6 +20,8 @@ std::string short_duration(double seconds);
 // Replaces control characters, which would upset a terminal, by '?'. Names from files may hold any
 // bytes.
 std::string printable(std::string_view text);
+// Returns the beginning of `text` that takes at most `width` columns. Cuts between characters.
+std::string_view cut_columns(std::string_view text, std::size_t width);
 // Shortens `text` to at most `width` columns: keeps its beginning and its end, with ".." between
 // them. Cuts between UTF-8 characters, and counts each character as one column.
 std::string fit(std::string_view text, std::size_t width);

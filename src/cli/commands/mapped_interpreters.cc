@@ -16,6 +16,7 @@ std::optional<PythonProgram> MappedInterpreters::find_python(const MemoryMap& ma
         return PythonProgram{.eval_start = mapped(symbols->eval_start),
                              .eval_end = mapped(symbols->eval_end),
                              .runtime = mapped(symbols->runtime),
+                             .code_type = mapped(symbols->code_type),
                              .version = symbols->version};
     }
     return std::nullopt;

@@ -111,6 +111,11 @@ Result<std::string> fresh_page() {
     return last;
 }
 
+void remove_fresh_page(const std::string& page) {
+    ::unlink(page.c_str());
+    ::rmdir(page.substr(0, page.rfind('/')).c_str());
+}
+
 std::string file_url(const std::string& absolute_path) {
     std::string url = "file://";
     for (const char c : absolute_path)

@@ -11,6 +11,9 @@ namespace shadowprof {
 // $TMPDIR or /tmp. Error: system.
 Result<std::string> fresh_page();
 
+// Removes such a page, if it was written, and its folder.
+void remove_fresh_page(const std::string& page);
+
 // "file:///home/a%20b/c.html"
 std::string file_url(const std::string& absolute_path);
 

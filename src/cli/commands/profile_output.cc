@@ -205,6 +205,7 @@ std::function<DumpRequest(pid_t process, unsigned number)> part_files(const RunR
     return [&request, open = opener_of_dumps(request, shielded, std::move(perf_map_of), tables)](
                pid_t, unsigned number) {
         auto file = phase_file(request.output, number);
+        // Only exact runs have parts, and they have no live screen that this could upset.
         const auto on_done = [](const Result<void>& done) {
             if (!done) say("a part of the profile was not written: {}", done.error().message);
         };

@@ -73,10 +73,8 @@ Result<void> check_together(const ReportRequest& request, const CommandLine& lin
 }
 
 // Returns the page's final name.
-Result<std::string> write_page(const ReportRequest& request, const std::string& page) {
-    WorkLine line(stderr, isatty(STDERR_FILENO) != 0);
-    TRY_ASSIGN(ProfileFile file, read_profile(request.path, reading_on(line)));
-    TRY(check_weight(file.profile, request.lists.weight));
+Result<std::string> write_page(const ReportRequest& request, ProfileFile& file,
+                               const std::string& page, WorkLine& line) {
     TRY_ASSIGN(SafeOutput output, SafeOutput::open(page));
     WatchedSink watched(output, line, "writing the page");
     const bool is_shared = page == "-" && isatty(STDOUT_FILENO) != 0;
@@ -85,26 +83,35 @@ Result<std::string> write_page(const ReportRequest& request, const std::string& 
     return output.commit(static_cast<pid_t>(file.profile.run.pid));
 }
 
+// A page without a name gets a folder of its own, which an error does not leave behind. Returns the
+// page's final name.
+Result<std::string> make_page(const ReportRequest& request) {
+    WorkLine line(stderr, isatty(STDERR_FILENO) != 0);
+    TRY_ASSIGN(ProfileFile file, read_profile(request.path, reading_on(line)));
+    TRY(check_weight(file.profile, request.lists.weight));
+    if (!request.page.empty()) return write_page(request, file, request.page, line);
+    TRY_ASSIGN(const std::string fresh, fresh_page());
+    auto written = write_page(request, file, fresh, line);
+    if (!written) remove_fresh_page(fresh);
+    return written;
+}
+
 // A page that cannot be opened is none the worse.
 Result<void> write_and_open_page(const ReportRequest& request) {
-    std::string page = request.page;
-    if (page.empty()) {
-        TRY_ASSIGN(page, fresh_page());
-    }
-    TRY_ASSIGN(page, write_page(request, page));
+    TRY_ASSIGN(const std::string page, make_page(request));
     const auto opened = open_in_browser(page);
     if (opened)
         say("report: the page is in '{}', opened by {}", printable(page), printable(*opened));
     else
         say("report: the page is in '{}', and was not opened: {}", printable(page),
-            opened.error().message);
+            printable(opened.error().message));
     return {};
 }
 
 Result<void> make_report(const ReportRequest& request) {
     if (request.opens) return write_and_open_page(request);
     if (!request.page.empty()) {
-        TRY(write_page(request, request.page));
+        TRY(make_page(request));
         return {};
     }
     WorkLine line(stderr, isatty(STDERR_FILENO) != 0);

@@ -6,6 +6,7 @@
 
 #include "base/files/put.h"
 #include "base/text/numbered.h"
+#include "cli/terminal/terminal.h"
 #include "cli/terminal/work_line.h"
 
 namespace shadowprof {
@@ -13,7 +14,6 @@ namespace {
 
 constexpr double terminal_period_seconds = 0.2;
 constexpr double line_period_seconds = 5;
-constexpr const char* erase_line = "\r\033[K";  // ECMA-48, EL
 
 // Fewer seconds or samples say nothing about the rest.
 constexpr double least_seconds = 1;
@@ -59,8 +59,11 @@ void ProgressLine::show(const RunProgress& progress) {
     if (progress.seconds < next_seconds_) return;
     next_seconds_ =
         progress.seconds + (is_terminal_ ? terminal_period_seconds : line_period_seconds);
-    const std::string text = progress_text(progress, limit_);
-    put(out_, "{}shadowprof: {}{}", is_terminal_ ? erase_line : "", text, is_terminal_ ? "" : "\n");
+    const std::string text = "shadowprof: " + progress_text(progress, limit_);
+    if (is_terminal_)
+        put(out_, "{}{}", erase_line, fit_in_line(out_, text));
+    else
+        put(out_, "{}\n", text);
     std::fflush(out_);
     shown_ = true;
 }

@@ -4,10 +4,12 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/files/fd.h"
 #include "base/result.h"
@@ -32,9 +34,11 @@ class Screen {
     // As the terminal is now.
     Size size() const;
     // Replaces what is on the screen by `lines`, which must fit. Draws nothing while shadowprof is
-    // not in the terminal's foreground.
+    // not in the terminal's foreground. A terminal that is stopped, or that nobody reads, gets a
+    // part of them or none.
     void draw(std::span<const std::string> lines);
-    // Restores the terminal if anything was drawn. May be called again, and by both processes.
+    // Restores the terminal if anything was drawn. May be called again, and by both processes. A
+    // terminal that does not take the text in time stays as it is until the next call.
     void leave() { leave_for(State::left); }
     // Restores the terminal, and draws nothing until resume(). To be called around a stop of the
     // process that the user sees.
@@ -50,7 +54,7 @@ class Screen {
     Screen(UniqueFd fd, std::unique_ptr<std::atomic<State>, Unmap> state);
     bool is_in_foreground() const;
     void leave_for(State next);
-    void write(std::string_view text) const;
+    bool write(std::string_view text, std::chrono::milliseconds patience) const;
 
     UniqueFd fd_;
     pid_t group_;  // of the process that the user sees

@@ -1,6 +1,7 @@
 #include "cli/terminal/screen.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <string>
@@ -34,7 +35,8 @@ struct Piped {
     }
 };
 
-constexpr const char *enter = "\x1b[?1049h\x1b[?25l\x1b[2J", *leave = "\x1b[?25h\x1b[?1049l";
+constexpr const char *enter = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J",
+                     *leave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 TEST_CASE("the alternate screen is entered by the first drawing and left once") {
     auto piped = Piped::make();
@@ -73,6 +75,26 @@ TEST_CASE("a screen that is destroyed restores the terminal") {
     char bytes[64] = {};
     CHECK(::read(reading.get(), bytes, sizeof bytes - 1) > 0);
     CHECK(std::string(bytes) == leave);
+}
+
+TEST_CASE("a terminal that nobody reads is not waited for, and is left when it is read again") {
+    auto piped = Piped::make();
+    const std::size_t size = 100'000;  // more than a pipe takes
+    piped.draw({std::string(size, 'x')});
+    piped.draw({"a"});
+    piped.screen.leave();
+    CHECK(piped.written().size() < size);
+    piped.screen.leave();
+    CHECK(piped.written() == leave);
+}
+
+TEST_CASE("the file that others write to stays one that blocks") {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    const UniqueFd reading(ends[0]), writing(ends[1]);
+    auto screen = Screen::on(UniqueFd(::dup(writing.get())));
+    REQUIRE(screen.has_value());
+    CHECK((::fcntl(writing.get(), F_GETFL) & O_NONBLOCK) == 0);
 }
 
 TEST_CASE("a full screen does not scroll") {

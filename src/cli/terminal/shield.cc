@@ -84,6 +84,12 @@ void stop(PauseSignal& pause, Screen* screen) {
     if (screen != nullptr) screen->resume();
 }
 
+// The child, which may live for longer, then draws nothing more.
+[[noreturn]] void die(int signal, Screen* screen) {
+    if (screen != nullptr) screen->suspend();
+    die_by_signal(signal);
+}
+
 Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& toggle,
                          std::optional<PauseSignal>& pause, Screen* screen,
                          const UniqueFd& lifeline) {
@@ -99,7 +105,7 @@ Result<WorkEnd> wait_for(pid_t child, const SeenSignals& signals, ToggleSignal& 
         ::poll(waiting, std::size(waiting), -1);
         if (waiting[0].revents && !read_program_id(lifeline, signals)) break;
         if (waiting[1].revents)
-            if (const int signal = signals.hand_on(child)) die_by_signal(signal);
+            if (const int signal = signals.hand_on(child)) die(signal, screen);
         if (waiting[2].revents) toggle.hand_on();
         if (waiting[3].revents) stop(*pause, screen);
     }

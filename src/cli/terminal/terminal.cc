@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/text/text_format.h"
+
 namespace shadowprof {
 
 TextOptions text_options(int fd) {
@@ -18,6 +20,11 @@ TextOptions text_options(int fd) {
     options.colour = terminal != nullptr && std::string_view(terminal) != "dumb" &&
                      (no_colour == nullptr || *no_colour == '\0');
     return options;
+}
+
+// Behind a character in the last column, some terminals are in the next line.
+std::string fit_in_line(std::FILE* out, std::string_view text) {
+    return fit(text, text_options(::fileno(out)).width - 1);
 }
 
 }  // namespace shadowprof

@@ -6,6 +6,7 @@
 
 #include "base/files/put.h"
 #include "base/text/text_format.h"
+#include "cli/terminal/terminal.h"
 
 namespace shadowprof {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 constexpr double seconds_until_shown = 1, seconds_between_lines = 0.2;
 // Less says nothing about the rest.
 constexpr double least_share_done = 0.02;
-constexpr const char* erase_work_line = "\r\033[K";  // ECMA-48, EL
 
 double steady_seconds() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
@@ -34,14 +34,14 @@ void WorkLine::show(const std::function<std::string()>& text) {
     const double now = seconds_();
     if (now < next_) return;
     next_ = now + seconds_between_lines;
-    put(out_, "{}shadowprof: {}", erase_work_line, printable(text()));
+    put(out_, "{}{}", erase_line, fit_in_line(out_, "shadowprof: " + printable(text())));
     std::fflush(out_);
     is_shown_ = true;
 }
 
 void WorkLine::clear() {
     if (!is_shown_) return;
-    put(out_, erase_work_line);
+    put(out_, erase_line);
     std::fflush(out_);
     is_shown_ = false;
 }
@@ -67,11 +67,10 @@ ReadListener reading_on(WorkLine& line) {
     return [&line, begin = line.elapsed()](const ReadProgress& progress) {
         if (progress.is_done) return line.clear();
         line.show([&] {
-            return fmt::format("reading '{}': {}{}", progress.path,
-                               megabytes_text(progress.bytes, progress.size),
-                               time_left_text(line.elapsed() - begin,
-                                              static_cast<double>(progress.bytes),
-                                              static_cast<double>(progress.size)));
+            return fmt::format(
+                "reading '{}': {}{}", progress.path, megabytes_text(progress.bytes, progress.size),
+                time_left_text(line.elapsed() - begin, static_cast<double>(progress.bytes),
+                               static_cast<double>(progress.size)));
         });
     };
 }

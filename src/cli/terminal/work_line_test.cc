@@ -1,8 +1,14 @@
 #include "cli/terminal/work_line.h"
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <cstdlib>
+
+#include "base/files/fd.h"
+#include "cli/terminal/progress.h"
 
 namespace shadowprof::work_line_test {
 namespace {
@@ -31,6 +37,44 @@ TEST_CASE("work that takes long is shown on a terminal, not too often, and is go
           "\r\033[Kshadowprof: work\r\033[Kshadowprof: work\r\033[K");
     CHECK(shown(true, {0.1, 0.9}).empty());
     CHECK(shown(false, {0.1, 1.5, 3}).empty());
+}
+
+// A terminal of 40 columns.
+struct NarrowTerminal {
+    UniqueFd master{::posix_openpt(O_RDWR | O_NOCTTY)};
+    std::FILE* out = nullptr;
+
+    NarrowTerminal() {
+        char name[64] = {};
+        REQUIRE(::grantpt(master.get()) == 0);
+        REQUIRE(::unlockpt(master.get()) == 0);
+        REQUIRE(::ptsname_r(master.get(), name, sizeof name) == 0);
+        const UniqueFd slave(::open(name, O_RDWR | O_NOCTTY));
+        const winsize size = {.ws_row = 24, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
+        REQUIRE(::ioctl(slave.get(), TIOCSWINSZ, &size) == 0);
+        out = ::fdopen(::dup(slave.get()), "w");
+        REQUIRE(out != nullptr);
+    }
+    NarrowTerminal(const NarrowTerminal&) = delete;
+    NarrowTerminal& operator=(const NarrowTerminal&) = delete;
+    ~NarrowTerminal() { std::fclose(out); }
+    std::string written() const {
+        char bytes[4096];
+        const auto count = ::read(master.get(), bytes, sizeof bytes);
+        return {bytes, count < 0 ? 0 : static_cast<std::size_t>(count)};
+    }
+};
+
+TEST_CASE("a line is cut to the width of the terminal, so that all of it can be erased") {
+    const NarrowTerminal terminal;
+    double now = 10;
+    WorkLine line(terminal.out, true, [&] { return now; });
+    now = 12;
+    line.show([] { return "reading '" + std::string(200, 'x') + ".json'"; });
+    CHECK(terminal.written() == "\r\033[Kshadowprof: reading 'xxxx..xxxxxx.json'");
+    ProgressLine progress(terminal.out, true);
+    progress.show({1.0, 2, 1'500'000});
+    CHECK(terminal.written() == "\r\033[Kshadowprof: 1.0 s, 2 samp..instructions");
 }
 
 TEST_CASE("the time that is left is told only where there is a basis") {

@@ -11,6 +11,7 @@
 namespace shadowprof {
 namespace {
 
+constexpr std::size_t max_noted_functions = 1 << 16;
 constexpr std::size_t text_bytes_of_note = 2 * sizeof(std::uint64_t);
 static_assert(TraceSink::max_notes_of_script ==
               2 + 2 * (PythonCode::max_text_bytes / text_bytes_of_note));
@@ -150,6 +151,7 @@ void Emulator::Run::on_notes_full() {
 // False if the sink has no room for more.
 bool Emulator::Run::note_frame(const PythonFrame& frame, ProbeRecord note_of_frame) {
     bool has_room = true;
+    if (noted_functions_.size() >= max_noted_functions) noted_functions_.clear();
     const auto mark = e_.python_->mark(frame.code);
     const auto [noted, is_new] = noted_functions_.try_emplace(frame.code, mark);
     if (is_new || std::exchange(noted->second, mark) != mark) {

@@ -15,6 +15,7 @@ namespace shadowprof {
 struct PythonProgram {
     GuestAddress eval_start, eval_end;  // _PyEval_EvalFrameDefault
     GuestAddress runtime;               // _PyRuntime
+    GuestAddress code_type;             // PyCode_Type
     std::uint64_t version = 0;          // Py_Version
 
     friend bool operator==(const PythonProgram&, const PythonProgram&) = default;
@@ -35,6 +36,7 @@ struct PythonLayout {
     // of the frame before it, which then is none of a function.
     std::optional<std::uint32_t> frame_is_entry = {}, frame_owner = {};
     std::uint32_t code_first_line = 0, code_file = 0, code_name = 0;  // PyCodeObject
+    std::uint32_t object_type = 8;                                    // PyObject: ob_type
     // PyASCIIObject: length, hash and state. The characters lie behind it, or behind a
     // PyCompactUnicodeObject.
     std::uint32_t text_length = 0, text_hash = 0, text_state = 0, text_ascii = 0, text_other = 0;

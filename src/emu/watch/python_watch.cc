@@ -12,7 +12,7 @@ constexpr std::uint64_t max_eval_bytes = 1 << 20;
 // The interpreter stores the address of its variable soon after its entry.
 constexpr int max_prologue_instructions = 64;
 constexpr std::size_t max_cold_instructions = 1 << 14;
-constexpr int max_interpreters = 16, max_threads = 4096;
+constexpr int max_interpreters = 16, max_threads = 1024;
 
 const ZydisDecodedOperand* written_memory(const Instruction& instruction) {
     for (const ZydisDecodedOperand& operand : instruction.operands())
@@ -190,6 +190,8 @@ std::optional<PythonFrame> PythonWatch::frame(GuestAddress at) {
     const auto code = value<GuestAddress>(at, layout_.frame_code);
     auto previous = value<GuestAddress>(at, layout_.frame_previous);
     if (!code || !previous) return std::nullopt;
+    // Builds for debugging or without a global lock keep other things there.
+    if (value<GuestAddress>(*code, layout_.object_type) != program_.code_type) return std::nullopt;
     PythonFrame frame{.frame = at, .code = *code, .previous = *previous};
     if (layout_.frame_is_entry) {
         frame.is_entry = value<std::uint8_t>(at, *layout_.frame_is_entry).value_or(0) != 0;
@@ -203,12 +205,14 @@ std::optional<PythonFrame> PythonWatch::frame(GuestAddress at) {
 
 std::vector<PythonFrame> PythonWatch::frames(const CpuState& cpu) {
     std::vector<PythonFrame> frames;
+    auto& thread = threads_[cpu.fs_base] = {};
     const auto state = thread_state(cpu);
     if (!state) return frames;
     auto base = state;
     if (layout_.thread_cframe) base = value<GuestAddress>(*state, *layout_.thread_cframe);
     if (!base) return frames;
     auto at = value<GuestAddress>(*base, layout_.current_frame);
+    thread.frame = at.value_or(GuestAddress{});
     if (at && at->value != 0 && !is_of_function(*at))
         at = value<GuestAddress>(*at, layout_.frame_previous);
     while (at && at->value != 0 && frames.size() < max_frames) {

@@ -37,7 +37,7 @@ struct PythonCode {
 
 class PythonWatch {
   public:
-    static constexpr std::size_t max_frames = 64;
+    static constexpr std::size_t max_frames = 256;
 
     // Needs a version that python_layout() knows. `memory`, in which guest code is looked up, must
     // outlive it.
@@ -57,7 +57,8 @@ class PythonWatch {
     // What happens at a watched instruction that a thread is about to execute. Nothing: the thread
     // goes on with the frame that it had.
     std::optional<Step> step(GuestAddress pc, const CpuState& cpu);
-    // The innermost frames of the thread, at most max_frames, the innermost first.
+    // The innermost frames of a thread that begins, at most max_frames, the innermost first. step()
+    // then goes on from there.
     std::vector<PythonFrame> frames(const CpuState& cpu);
     // Tells functions apart whose code has had the same place, one after the other.
     std::uint64_t mark(GuestAddress code);

@@ -11,7 +11,8 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint64_t eval_at = 0x10'0000, cold_at = 0x20'0000, runtime_at = 0x30'0000,
-                        thread_at = 0x31'0000, heap_at = 0x40'0000, stack_at = 0x50'0000;
+                        thread_at = 0x31'0000, code_type_at = 0x32'0000, heap_at = 0x40'0000,
+                        stack_at = 0x50'0000;
 constexpr std::uint64_t fs_base = 0x7000;
 
 class FakeMemory final : public MemoryReader {
@@ -57,7 +58,7 @@ struct Fixture {
         cpu.fs_base = fs_base;
     }
     static PythonProgram program(std::uint64_t version) {
-        return {{eval_at}, {eval_at + 0x40}, {runtime_at}, version};
+        return {{eval_at}, {eval_at + 0x40}, {runtime_at}, {code_type_at}, version};
     }
     // A string of characters of `width` bytes; its state has the bits `ascii`.
     std::uint64_t text(const PythonLayout& layout, std::u32string_view characters,
@@ -79,6 +80,7 @@ struct Fixture {
                        std::uint32_t line) {
         const auto at = heap;
         heap += 0x1000;
+        memory.put<std::uint64_t>(at + layout.object_type, code_type_at);
         memory.put(at + layout.code_file, file);
         memory.put(at + layout.code_name, name);
         memory.put(at + layout.code_first_line, line);
@@ -240,6 +242,21 @@ TEST_CASE_FIXTURE(Python313, "the frame is a member of the thread's state") {
     CHECK_FALSE(left->frame);
     CHECK_FALSE(set(outer));
     REQUIRE(set(inner));
+
+    // Another sample begins in the same frames.
+    memory.put(thread_at + layout.current_frame, outer);
+    CHECK(watch.frames(cpu).size() == 1);
+    REQUIRE(set(inner));
+    CHECK_FALSE(set(inner));
+}
+
+TEST_CASE_FIXTURE(Python313, "what is no code of a function is no frame") {
+    CHECK(watch.watches({eval_at + 4}));
+    const auto function = code(layout, 0, 0, 1);
+    const auto only = frame(layout, function, 0);
+    memory.put<std::uint64_t>(function + layout.object_type, code_type_at + 8);
+    CHECK_FALSE(set(only));
+    CHECK(watch.frames(cpu).empty());
 }
 
 TEST_CASE("other versions are not known") {

@@ -1,9 +1,9 @@
 // The functions of scripts that interpreters execute, and the locations that stand for them in
 // stacks.
 //
-// A script is a pseudo-module, named by its language and its file. A function's address in it is
-// the line where the function begins. So functions are the same in all runs, whatever addresses
-// their code has.
+// A script is a pseudo-module, named by its language and its file. The lower half of a function's
+// address in it is the line where the function begins; the upper half tells functions of one line
+// apart, by their names. So functions are the same in all runs, whatever addresses their code has.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,10 @@
 
 namespace shadowprof {
 
+constexpr std::uint32_t line_of_script_function(std::uint64_t address) {
+    return static_cast<std::uint32_t>(address);
+}
+
 inline constexpr std::string_view python_script_prefix = "[python] ";
 
 // The file of a script's module; nothing for any other module.
@@ -33,14 +37,14 @@ class ScriptFunctions {
     // `modules` must outlive it.
     explicit ScriptFunctions(ModuleTable& modules) : modules_(modules) {}
 
-    // The location of a function. Functions of one line are one, with the name that came first.
+    // The location of a function.
     CodeLocation add(std::string_view file, std::uint32_t first_line, std::string_view name);
 
     std::vector<ScriptFunction> functions() const;
 
   private:
     // Programs may make functions without end.
-    static constexpr std::size_t max_functions = 1 << 17;
+    static constexpr std::size_t max_functions = 1 << 14;
 
     mutable std::mutex mutex_;
     ModuleTable& modules_;

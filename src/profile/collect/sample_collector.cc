@@ -157,8 +157,7 @@ void SampleCollector::start_thread(std::uint32_t thread, std::span<const GuestAd
 
 void SampleCollector::start_at(std::uint32_t thread, std::span<const CodeLocation> locations) {
     follower_.start(graph_.start(locations), {});
-    if (branches_)
-        branches_->begin_thread(thread, locations.subspan(locations.empty() ? 0 : 1));
+    if (branches_) branches_->begin_thread(thread, locations.subspan(locations.empty() ? 0 : 1));
     if (call_costs_) call_costs_->begin_thread(thread, locations);
     if (stacks_) stacks_->begin_thread(thread, locations);
     threads_[thread] = {.begun = true,
@@ -243,8 +242,7 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
     const bool is_call = record.probe == system_call_note || record.probe == repeated_call_note;
     const bool is_allocation = allocations_ && record.probe == allocation_note;
     const bool is_note_of_script = scripts_ && is_script_note(record);
-    if (!is_call && !is_allocation && !is_note_of_script && record.probe >= probes_.size())
-        return;
+    if (!is_call && !is_allocation && !is_note_of_script && record.probe >= probes_.size()) return;
     turn_to(record.thread);
     if (is_note_of_script) return take_script_note(record);
     if (is_call) return add_system_call(record);
@@ -298,16 +296,19 @@ void SampleCollector::take_script_note(const ProbeRecord& record) {
 // A thread that has executed nothing begins anew, in the functions that were noted.
 void SampleCollector::begin_in_scripts() {
     if (threads_[current_].has_executed) return;
+    const bool counts = threads_[current_].counts;
     const auto native = locate(scripts_->native_stack(current_), *resolver_);
     start_at(current_, scripts_->end_stack(current_, native));
+    threads_[current_].counts = counts;
     apply_weight();
 }
 
 ContextId SampleCollector::current_context() {
     if (stacks_) return stacks_->context(current_);
-    const auto& skipped = threads_[current_].skipped;
-    return skipped.empty() ? graph_.last_context(follower_.node(), follower_.pending())
-                           : graph_.last_context(follower_.node(), skipped);
+    const Thread& thread = threads_[current_];
+    return thread.skip_instructions != 0
+               ? graph_.last_context(follower_.node(), thread.skipped)
+               : graph_.last_context(follower_.node(), follower_.pending());
 }
 
 void SampleCollector::go_on_in(ContextId context) {

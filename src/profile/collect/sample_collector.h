@@ -138,8 +138,9 @@ class SampleCollector {
     // executed.
     void cut_paths();
     // Takes what a probe saw before the thread's next record, if that record begins at the same
-    // instruction, or what is noted of the functions of scripts (script_frame_note and the like), or the call of an allocator there (allocation_note), or what is noted of a
-    // system call after the last record (system_call_note and the like). `record` is hostile.
+    // instruction, or the call of an allocator there (allocation_note), or what is noted of a
+    // system call after the last record (system_call_note and the like), or of the functions of
+    // scripts (script_frame_note and the like). `record` is hostile.
     void add_probed(const ProbeRecord& record);
     BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table) {
         return add(0, batch, table);

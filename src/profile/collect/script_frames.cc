@@ -45,19 +45,21 @@ void ScriptFrames::name_function(const ProbeRecord& note) {
     const std::string text = std::exchange(text_, {});
     if (name_at + name_bytes > text.size() || places_.size() >= max_functions) return;
     const auto line = static_cast<std::uint32_t>(note.value);
-    const auto place = functions_.add(std::string_view(text).substr(0, file_bytes), line,
-                                      std::string_view(text).substr(name_at, name_bytes));
-    places_.insert_or_assign(note.pc, place);
-    if (place.module >= is_script_.size()) is_script_.resize(place.module + std::size_t{1});
-    is_script_[place.module] = true;
+    places_.insert_or_assign(note.pc, place(std::string_view(text).substr(0, file_bytes), line,
+                                            std::string_view(text).substr(name_at, name_bytes)));
 }
 
 CodeLocation ScriptFrames::place_of(GuestAddress function) {
     const auto known = places_.find(function);
-    if (known != places_.end()) return known->second;
-    name_function({.pc = function, .probe = script_function_note});
-    const auto unknown = places_.find(function);
-    return unknown != places_.end() ? unknown->second : functions_.add({}, 0, {});
+    return known != places_.end() ? known->second : place({}, 0, "(unknown)");
+}
+
+// Remembers that the location's module is a script.
+CodeLocation ScriptFrames::place(std::string_view file, std::uint32_t line, std::string_view name) {
+    const auto place = functions_.add(file, line, name);
+    if (place.module >= is_script_.size()) is_script_.resize(place.module + std::size_t{1});
+    is_script_[place.module] = true;
+    return place;
 }
 
 void ScriptFrames::add_to_stack(const ProbeRecord& note) {

@@ -73,6 +73,7 @@ class ScriptFrames {
 
     Thread& thread_of(std::uint32_t thread);
     CodeLocation place_of(GuestAddress function);
+    CodeLocation place(std::string_view file, std::uint32_t line, std::string_view name);
     bool is_script(CodeLocation place) const {
         return place.module < is_script_.size() && is_script_[place.module];
     }

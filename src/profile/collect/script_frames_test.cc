@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(Fixture, "functions of scripts are called between interpreter 
     const auto f = name(1, "/x/a.py", "f", 3), g = name(2, "/x/a.py", "C.g", 7);
     CHECK(modules.modules()[f.module].path == "[python] /x/a.py");
     CHECK(f.module == g.module);
-    CHECK(g.address == 7);
+    CHECK(line_of_script_function(g.address) == 7);
 
     call_interpreter();
     const auto called = call_of(behind_call_of_interpreter);
@@ -118,7 +118,9 @@ TEST_CASE_FIXTURE(Fixture, "names of any length are cut and do no harm") {
     CHECK(functions.functions().empty());
     const auto f = name(1, "/x/a.py", "f", 3);
     CHECK(functions.functions().back().name == "f");
-    CHECK(f.address == 3);
+    CHECK(line_of_script_function(f.address) == 3);
+    // Another function of the same line is another one.
+    CHECK(name(2, "/x/a.py", "<lambda>", 3) != f);
 }
 
 // A thread begins in two calls of the interpreter, of which the inner one executes two functions.

@@ -5,6 +5,7 @@
 #include "base/text/suggest.h"
 #include "base/text/text_format.h"
 #include "report/annotate/annotator.h"
+#include "report/lists/hot_scripts.h"
 #include "report/lists/name_filter.h"
 #include "report/profile_file/profile_reader.h"
 #include "report/symbols/location_name.h"
@@ -12,8 +13,21 @@
 namespace shadowprof {
 namespace {
 
+bool is_of_script(const AnnotateRequest& request, const Profile& profile, Annotator& annotator) {
+    const NameFilter filter(request.function);
+    return std::ranges::any_of(
+        hot_scripts(profile, StackWeight::instructions), [&](const HotScriptFunction& function) {
+            return filter.matches(profile.modules, annotator.symbols(), function.at);
+        });
+}
+
 Error no_such_function(const AnnotateRequest& request, const Profile& profile,
                        Annotator& annotator) {
+    if (is_of_script(request, profile, annotator))
+        return {ErrorCode::usage, 0,
+                fmt::format("'{}' is a function of a script, which has no instructions to show; "
+                            "'shadowprof report --by=script' shows what was executed for it",
+                            printable(request.function))};
     std::vector<std::string> names;
     for (const HotFunction& hot : annotator.functions().list)
         names.push_back(function_name(profile.modules, annotator.symbols(), hot.at));

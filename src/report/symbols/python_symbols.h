@@ -11,6 +11,7 @@ namespace shadowprof {
 struct PythonSymbols {
     std::uint64_t eval_start = 0, eval_end = 0;  // _PyEval_EvalFrameDefault
     std::uint64_t runtime = 0;                   // _PyRuntime
+    std::uint64_t code_type = 0;                 // PyCode_Type
     std::uint64_t version = 0;                   // the value of Py_Version
 };
 

@@ -28,7 +28,7 @@ void Symbolizer::name_scripts() {
         cache_[at] = CodeSymbol{.function = strings_.intern(name),
                                 .function_start = at.address,
                                 .file = strings_.intern(*file),
-                                .line = static_cast<std::uint32_t>(at.address)};
+                                .line = line_of_script_function(at.address)};
     }
 }
 

@@ -141,6 +141,9 @@ TEST_CASE("probes are shown whole, or as much of each as asked for") {
 TEST_CASE("every list can be shown of a profile that has something in every part") {
     Profile profile = sample_profile();
     profile.methods = {{{0, 0x1000}, 1, 2, 3}};  // derived when a profile is written
+    const auto script = static_cast<std::uint32_t>(profile.modules.size());
+    profile.modules.push_back({"[python] a.py"});
+    profile.stacks.push_back({{{script, 7}, {0, 0x1000}}, 100, 1});
     for (const std::string_view name : list_names())
         CHECK_MESSAGE(!has(printed({.by = {std::string(name)}}, profile), "no "), name);
 }

@@ -25,12 +25,9 @@ constexpr std::size_t min_height_for_processes = 16;
 // Shortens text to at most `width` columns. On narrow screens the beginning of a line is what
 // matters: columns of numbers, and names.
 std::string without_tail(std::string_view text, std::size_t width) {
-    std::string kept(text);
-    if (columns(kept) <= width) return kept;
+    if (columns(text) <= width) return std::string(text);
     constexpr std::string_view gap = "..";
-    const std::size_t room = width - std::min(width, gap.size());
-    const auto goes_on = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
-    while (columns(kept) > room || (!kept.empty() && goes_on(text[kept.size()]))) kept.pop_back();
+    std::string kept(cut_columns(text, width - std::min(width, gap.size())));
     return kept += gap.substr(0, width);
 }
 

@@ -37,13 +37,22 @@ TEST_CASE("a screen of a run fits the terminal, whatever its size") {
     Profile profile = sample_profile();
     for (std::uint64_t i = 0; i < 300; ++i)
         profile.stacks.push_back({{CodeLocation{1, 0x10000 + 16 * i}}, 1000 - i, 1});
-    for (const std::size_t height : {1, 3, 5, 10, 24, 200})
-        for (const std::size_t width : {1, 20, 59, 80, 250}) {
+    for (const std::size_t height : {1UL, 3UL, 5UL, 10UL, 24UL, 200UL})
+        for (const std::size_t width : {1UL, 20UL, 59UL, 80UL, 250UL}) {
             const auto lines = lines_of(profile, {.width = width, .height = height});
             CHECK(lines.size() <= height);
             CHECK(!lines.empty());
             for (const std::string& line : lines) CHECK_MESSAGE(columns(line) <= width, line);
         }
+}
+
+TEST_CASE("a command of any length is cut between characters, in a time that does not show") {
+    Profile profile = sample_profile();
+    profile.run.command = {"prog"};
+    for (int i = 0; i < 500'000; ++i) profile.run.command.back() += "ä";  // 1 MB
+    const auto title = lines_of(profile, {.width = 40}).front();
+    CHECK(columns(title) == 40);
+    CHECK(title.ends_with("ä.."));
 }
 
 TEST_CASE("a narrow screen keeps the names of functions") {

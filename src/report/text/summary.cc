@@ -16,8 +16,9 @@ namespace shadowprof {
 namespace {
 
 // Numbers of lines. With headings and blank lines they add up to at most 50.
-constexpr std::size_t shown_functions = 7, shown_scripts = 7, shown_paths = 4, shown_branches = 4, shown_values = 5,
-                      shown_threads = 4, shown_notes = 4, shown_names = 5, shown_loads = 3;
+constexpr std::size_t shown_functions = 7, shown_scripts = 7, shown_paths = 4, shown_branches = 4,
+                      shown_values = 5, shown_threads = 4, shown_notes = 4, shown_names = 5,
+                      shown_loads = 3;
 // Kinds on request make the summary longer.
 constexpr std::size_t shown_hazards = 5, shown_addresses = 5, shown_streams = 5,
                       shown_probe_lines = 5;

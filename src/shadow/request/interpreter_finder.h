@@ -12,7 +12,8 @@ namespace shadowprof {
 
 // Whether the file may have an interpreter, by its name.
 inline bool may_be_python(const Mapping& mapping) {
-    return mapping.is_file() && mapping.name.rfind("python") != std::string::npos;
+    const auto base = mapping.name.rfind('/') + 1;
+    return mapping.is_file() && mapping.name.find("python", base) != std::string::npos;
 }
 
 // Thread-safe.

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "base/result.h"
+#include "profile/code/script_functions.h"
 #include "profile/collect/process_profile.h"
 #include "ptrace/process/target.h"
 #include "shadow/request/dump_request.h"
 #include "shadow/request/probe_request.h"
 #include "shadow/request/run_options.h"
 #include "shadow/request/run_outcome.h"
-#include "profile/code/script_functions.h"
 #include "shadow/request/symbol_access.h"
 
 namespace shadowprof {

@@ -47,7 +47,12 @@ class NodesOfContexts {
         const auto known = by_context_.find(context);
         if (known != by_context_.end()) return known->second;
         std::uint32_t node = 0;
-        for (const CodeLocation frame : tree_.frames(context)) node = child(node, frame);
+        auto frames = tree_.frames(context);
+        if (frames.size() > max_timeline_depth) {
+            frames[max_timeline_depth - 1] = frames.back();
+            frames.resize(max_timeline_depth);
+        }
+        for (const CodeLocation frame : frames) node = child(node, frame);
         by_context_.emplace(context, node);
         return node;
     }

@@ -22,14 +22,18 @@ class CutMarkdown {
   public:
     explicit CutMarkdown(std::size_t most_bytes) : most_bytes_(most_bytes) {}
 
-    // Appends a row, unless it or one before did not fit.
-    void add_row(std::string_view row) {
+    // Appends the row that `make` returns, unless it or one before did not fit.
+    template <typename MakeRow>
+    void add_row(const MakeRow& make) {
+        if (is_full_) return leave_out_rows(1);
+        const std::size_t cells_cut = cells_cut_;
+        const std::string row = make();
+        if (text_.size() + row.size() > most_bytes_) {
+            cells_cut_ = cells_cut;
+            return leave_out_rows(1);
+        }
         ++rows_;
-        is_full_ = is_full_ || text_.size() + row.size() > most_bytes_;
-        if (is_full_)
-            ++rows_cut_;
-        else
-            text_ += row;
+        text_ += row;
     }
     // Whether there is room for this and a row.
     bool has_room_for(std::string_view text) const {
@@ -54,7 +58,7 @@ class CutMarkdown {
     std::string take(std::size_t most_bytes) {
         std::vector<std::string> cut;
         if (rows_cut_ != 0)
-            cut.push_back(fmt::format("{} of {} left out, as GitHub shows at most {} bytes",
+            cut.push_back(fmt::format("{} of {} left out, as there was room for {} bytes",
                                       rows_cut_, numbered(rows_, "row"), most_bytes));
         if (notes_cut_ != 0) cut.push_back(numbered(notes_cut_, "note") + " left out");
         if (cells_cut_ != 0) cut.push_back(numbered(cells_cut_, "long text") + " shortened");
@@ -74,11 +78,13 @@ void add_limits(const DiffReport& report, CutMarkdown& text) {
     if (report.limits.empty()) return;
     text.add("\n| limit | verdict | |\n|---|---|---|\n");
     for (const LimitResult& result : report.limits)
-        text.add_row(fmt::format("| {} | {} | {} |\n", text.cell(result.limit.text, max_name),
-                                 result.verdict == Verdict::exceeded
-                                     ? "**exceeded**"
-                                     : std::string(name(result.verdict)),
-                                 text.cell(limit_words(result), max_sentence)));
+        text.add_row([&] {
+            return fmt::format("| {} | {} | {} |\n", text.cell(result.limit.text, max_name),
+                               result.verdict == Verdict::exceeded
+                                   ? "**exceeded**"
+                                   : std::string(name(result.verdict)),
+                               text.cell(limit_words(result), max_sentence));
+        });
 }
 
 void add_totals(const Diff& diff, CutMarkdown& text) {
@@ -87,9 +93,10 @@ void add_totals(const Diff& diff, CutMarkdown& text) {
     for (const DiffTotal& total : diff.totals) {
         if (total.is_detail && total.base == total.next) continue;
         const double change = total.next - total.base;
-        text.add_row(fmt::format("| {} | {:.0f} | {:.0f} | {:+.0f} | {} |\n", total.name,
-                                 total.base, total.next, change,
-                                 relative_text(total.base, total.next)));
+        text.add_row([&] {
+            return fmt::format("| {} | {:.0f} | {:.0f} | {:+.0f} | {} |\n", total.name, total.base,
+                               total.next, change, relative_text(total.base, total.next));
+        });
     }
 }
 
@@ -120,7 +127,7 @@ void add_table(const DiffTable& table, std::size_t top, CutMarkdown& text) {
     if (!text.has_room_for(head)) return text.leave_out_rows(shown);
     text.add(head);
     for (const DiffEntry& entry : entries.first(shown))
-        text.add_row(entry_markdown(table, entry, text));
+        text.add_row([&] { return entry_markdown(table, entry, text); });
     text.add("\n</details>\n");
 }
 

@@ -127,7 +127,11 @@ TEST_CASE("Markdown is cut to what GitHub shows, and says what was cut") {
             all, [](const std::string& line) { return line.starts_with("| f"); }));
         const auto& last = all.back();
         CHECK(last.starts_with("Cut: "));
+        // One name in each row is shortened.
+        CHECK(contains(last, fmt::format("; {} long texts shortened", rows)) == (rows != 2000));
         CHECK(contains(last, "long texts shortened"));
+        CHECK(contains(last, fmt::format("as there was room for {} bytes", most)) ==
+              (rows != 2000));
         CHECK(contains(last, fmt::format("{} of ", 2000 - rows)) == (rows != 2000));
         CHECK(contains(text, "</details>"));
     }

@@ -8,7 +8,6 @@ class CallTree {
         this.count = count;
         this.total = data.total;
         this.frames = rowsOf(data.frames);
-        this.names = new Set(this.frames.map((frame) => frame.name));
         this.frame = new Int32Array(count).fill(-1);
         this.depth = new Int32Array(count);
         this.parent = new Int32Array(count).fill(-1);
@@ -28,6 +27,9 @@ class CallTree {
             open.push(index);
             this.deepest = Math.max(this.deepest, depth);
         });
+        // The frames of a stretch are those of the whole run, so only some of them are in its tree.
+        this.names =
+            new Set([...new Set(this.frame.subarray(1))].map((frame) => this.frames[frame].name));
     }
     name(index) { return index === 0 ? 'all' : this.frames[this.frame[index]].name; }
     // The direct callees of each node.
@@ -62,7 +64,7 @@ class CallTree {
     }
 }
 
-// That of the chosen stretch of the run, or of the whole run.
+// The call tree of the chosen stretch of the run, or of the whole run.
 let callTree = null;
 function shownCallTree() {
     const data = shownFlame();

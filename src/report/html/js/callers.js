@@ -3,10 +3,13 @@
 const max_function_choices = 200;
 // Rows open by themselves as long as one call has at least this share of them, to this depth.
 const opening_share = 0.5, opening_depth = 8;
+// A smaller rest of a sum is the error of its rounding.
+const least_rest = 1e-9;
 
 function callersHash(name) {
     const known = profile.byFullName.get(name);
-    return `#${new URLSearchParams({view: 'callers', function: known ? known.id : name})}`;
+    const words = new URLSearchParams({view: 'callers', function: known ? known.id : name});
+    return withStretch(`#${words}`);
 }
 
 function callersLink(name, text, properties = {}) {
@@ -50,20 +53,18 @@ function callerRows(tree, nodes) {
     ]);
 }
 
-// What the calls `nodes` called.
+// The callees of the calls `nodes`.
 function calleeRows(tree, nodes) {
     const below = nodes.flatMap(({index}) => tree.callees()[index]);
     const groups = groupedByName(tree, below, (index) => ({index, size: tree.size[index]}));
     const rows = [...groups].map(
         ([name, group]) => ({name, size: group.size, grow: () => calleeRows(tree, group.nodes)}));
     const sum = (of) => nodes.reduce((all, {index}) => all + of(index), 0);
-    const own = sum((index) => tree.self[index]);
-    const shown = rows.reduce((all, row) => all + row.size, 0);
+    const own = sum((index) => tree.self[index]), whole = sum((index) => tree.size[index]);
+    const rest = whole - rows.reduce((all, row) => all + row.size, own);
     return bySize([
-        ...rows, {note: 'its own', size: own}, {
-            note: 'calls too small to be in this page',
-            size: sum((index) => tree.size[index]) - own - shown
-        }
+        ...rows, {note: 'its own', size: own},
+        {note: 'calls too small to be in this page', size: rest < least_rest * whole ? 0 : rest}
     ]);
 }
 
@@ -91,10 +92,11 @@ class CallRows {
     }
     append(after, rows, depth) {
         const made = rows.map((row) => this.row(row, depth));
+        const fragment = add(document.createDocumentFragment(), made);
         if (after)
-            after.after(...made);
+            after.after(fragment);
         else
-            this.body.append(...made);
+            this.body.append(fragment);
         return made;
     }
     openHottest(made, row, size, depth) {
@@ -188,9 +190,7 @@ class CallersView {
                 ([name, size]) => node(
                     'option', {selected: name === this.name},
                     `${percent(ratio(size, tree.total)).padStart(6)} ${abbreviated(name)}`)));
-        const warning = tree.deepest > 1 ?
-            '' :
-            node('p', {class: 'warning'}, 'The profile has no call stacks (--profiles=stack).');
+        const warning = tree.deepest > 1 ? '' : node('p', {class: 'warning'}, noStacksText());
         return [
             node('h2', {class: 'name'}, openedName(this.name)), warning,
             node(
@@ -232,7 +232,7 @@ class CallersView {
     }
 }
 
-// Whether a call stack in the page has the function of this full name.
+// Whether a shown call stack has the function of this full name.
 function inStacks(name) { return hasPart('flame') && shownCallTree().names.has(name); }
 
 // The full name of the function with an identity or a name; undefined if no stack has it.
@@ -243,18 +243,31 @@ function stackFunction(id) {
     return inStacks(name) ? name : undefined;
 }
 
+// Needs a call stack.
 function hottestInStacks() {
-    const hot = profile.functions.find((each) => each.self > 0 && inStacks(each.full));
+    const hot = shownFunctions().reduce(
+        (best, each) => each.self > (best ? best.self : 0) && inStacks(each.full) ? each : best,
+        null);
     return hot ? hot.full : shownCallTree().name(1);
 }
 
+function noStacksText() {
+    return stretch ? 'There are no call stacks in this stretch.' :
+                     'The profile has no call stacks (--profiles=stack).';
+}
+
+function showNoCallers(container, text) {
+    container.append(node('h2', {}, 'Callers and callees'), node('p', {class: 'warning'}, text));
+}
+
 function showCallers(container, words) {
+    if (shownCallTree().count === 1) return showNoCallers(container, noStacksText());
     const id = words.get('function');
     const name = id === null ? hottestInStacks() : stackFunction(id);
-    if (name === undefined)
-        container.append(
-            node('h2', {}, 'Callers and callees'),
-            node('p', {class: 'warning'}, `No call stack in this page has a function ${id}.`));
-    else
+    if (name !== undefined) {
         new CallersView(container, name);
+        return;
+    }
+    const place = stretch ? 'stretch' : 'page';
+    showNoCallers(container, `No call stack in this ${place} has a function ${id}.`);
 }

@@ -406,7 +406,7 @@ class CodeView {
             sums.get(key).sum += row.executions || 0;
             sums.get(key).rows.push(row);
         }
-        const most = Math.max(1, ...[...sums.values()].map((each) => each.sum));
+        const most = Math.max(1, largest([...sums.values()], (each) => each.sum));
         const own = this.code.rows.find((row) => row.line);
         const files =
             [...this.code.source.keys()].sort((a, b) => (b === own.file) - (a === own.file));

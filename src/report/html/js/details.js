@@ -187,7 +187,7 @@ function cycleHistogram(load) {
           high = Math.log2(bins[bins.length - 1][0] * 1.3 + 1);
     const x = (cycles) =>
         left + (width - 2 * left) * (Math.log2(Math.max(1, cycles)) - low) / (high - low);
-    const most = Math.max(...bins.map(([, count]) => count));
+    const most = largest(bins, ([, count]) => count);
     const host = part('loads').host;
     const drawing = node('svg', {
         class: 'histogram',

@@ -1,7 +1,15 @@
 // The page of a diff: what changed in all, and a view for each table.
 
-const diff = part('diff');
+const diff = printablePart('diff');
 const diffWords = part('words');
+
+// A part in which control characters are replaced by '?', as in the text format.
+function printablePart(name) {
+    const controls = /[\u0000-\u001f\u007f-\u009f]/g;
+    return JSON.parse(
+        byId(`data-${name}`).textContent,
+        (key, value) => typeof value === 'string' ? value.replace(controls, '?') : value);
+}
 
 const findingWords = {
     changed: 'changed',
@@ -71,7 +79,7 @@ function entryName(entry, byFunction) {
 
 function entryColumns(table, entries, byFunction) {
     const {unit} = table;
-    const most = Math.max(...entries.map((entry) => Math.abs(entry.difference)));
+    const most = largest(entries, (entry) => Math.abs(entry.difference));
     const number = (title, value, cell, hint) => ({title, hint, number: true, value, cell});
     const valueOf = (side) => side === null ? 0 : side.value;
     const where = (entry) => [entry.source, baseName(entry.module)].filter(Boolean).join(', ');
@@ -174,13 +182,18 @@ function limitTable() {
                  limitReasons(each, diffWords.limits[i])]));
 }
 
+// Whether a table has a view of its own.
+function hasView({name}) { return Boolean(diff[name]) && diff[name].entries.length > 0; }
+
 function tablesInShort() {
+    const named = (table) =>
+        hasView(table) ? node('a', {href: `#view=${table.name}`}, table.title) : table.title;
     return smallTable(
         'Compared', [['Table', 'prose'], ['Of its entries', 'prose']],
         diffWords.tables.map(
-            ({name, title, counts, missing}) => missing ?
-                [title, node('span', {class: 'faint'}, `not compared: ${missing}`)] :
-                [node('a', {href: `#view=${name}`}, title), counts]));
+            (table) => table.missing ?
+                [table.title, node('span', {class: 'faint'}, `not compared: ${table.missing}`)] :
+                [named(table), table.counts]));
 }
 
 function totalRows() {
@@ -264,7 +277,7 @@ function showTotals(container) {
 function tableWord(name) { return `${name[0].toUpperCase()}${name.slice(1).replace('_', ' ')}`; }
 
 function diffViews() {
-    const tables = diffWords.tables.filter(({name}) => diff[name] && diff[name].entries.length > 0);
+    const tables = diffWords.tables.filter(hasView);
     return [
         {key: 'overview', title: 'Overview', show: showDiffOverview},
         ...(diff.totals.length ? [{key: 'totals', title: 'Totals', show: showTotals}] : []),

@@ -29,6 +29,11 @@ function wholePercent(share) {
 
 function ratio(part, whole) { return whole > 0 ? part / whole : 0; }
 
+// The largest value(item); 0 if there is none above. Takes any number of items, unlike Math.max().
+function largest(items, value) {
+    return items.reduce((most, each) => Math.max(most, value(each)), 0);
+}
+
 // Half the width of a share's confidence interval, rounded upwards. null: unknown, which matters
 // only in sampled profiles; undefined: there is none.
 function margin(error) {

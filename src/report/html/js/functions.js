@@ -23,7 +23,7 @@ function showFunctions(container, words) {
                 column.share(
                     'Self', (each) => each.share, (each) => each.error,
                     'of the function itself, with half the width of the 95% confidence interval',
-                    rows.reduce((most, each) => Math.max(most, each.share), 0)),
+                    largest(rows, (each) => each.share)),
                 byTime ? {
                     title: 'Time',
                     number: true,

@@ -65,8 +65,9 @@ const keyHelp = [
 profile.load();
 drawHead();
 new Search(byId('search'), byId('found'), (each) => {
-    location.hash = each.code ? functionHash(each) :
-                                `#${new URLSearchParams({view: 'functions', filter: each.full})}`;
+    location.hash = each.code ?
+        functionHash(each) :
+        withStretch(`#${new URLSearchParams({view: 'functions', filter: each.full})}`);
 });
 keepStretchInLinks();
 showPage(available(), keyHelp, {

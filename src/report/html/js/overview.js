@@ -114,7 +114,7 @@ function shareCell(share, error, most) {
 function findings() {
     const {findings, total} = part('findings');
     if (findings.length === 0) return '';
-    const most = Math.max(...findings.map((each) => each.at_stake));
+    const most = largest(findings, (each) => each.at_stake);
     const more = total > findings.length ? `, the first ${findings.length} of ${total}` : '';
     return smallTable(
         `Findings, by what is at stake at most; those in the system's libraries last${more}`,

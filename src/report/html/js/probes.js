@@ -8,7 +8,7 @@ function datumNode(datum) {
 
 // A bar for each power of two in ascending order, and a text for the fullest ones.
 function bucketBars(buckets, count) {
-    const wide = 14, height = 44, most = Math.max(...buckets.map(([, times]) => times));
+    const wide = 14, height = 44, most = largest(buckets, ([, times]) => times);
     const words = ([range, times]) => `${range} ${percent(ratio(times, count))}`;
     const fullest = [...buckets].sort(([, a], [, b]) => b - a).slice(0, 4);
     const width = buckets.length * wide;

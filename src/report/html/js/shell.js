@@ -11,7 +11,9 @@ function route() {
     const key = words.get('view') || (words.has('function') ? 'code' : 'overview');
     const view = shownViews.find((each) => each.key === key) || shownViews[0];
     const main = byId('main');
-    if (leave) leave();
+    const leaveLast = leave;
+    leave = null;  // stays so if show() throws
+    if (leaveLast) leaveLast();
     hideTooltip();
     main.replaceChildren();
     main.className = `view-${view.key}`;
@@ -120,7 +122,8 @@ function hideTooltip() { byId('tooltip').hidden = true; }
 
 // Shows `views`, of which each has a key, a title and show(container, words of the address). show()
 // may return what is to be called when the view is left. `keyHelp` has pairs of keys and what they
-// do. `begin` is called before a view is shown, `link` says to which address the key of a view leads.
+// do. `begin` is called before a view is shown. `link` says to which address the key of a view
+// leads.
 function showPage(views, keyHelp, {begin = () => {}, link = (hash) => hash} = {}) {
     shownViews = views;
     hooks = {begin, link};

@@ -1,5 +1,5 @@
-// A stretch of the run's time. The address has it, so it lasts from view to view. Functions, callers
-// and the flame graph are then those of the samples that began in it.
+// A stretch of the run's time. The address has it, so it lasts from view to view. Functions,
+// callers and the flame graph are then those of the samples that began in it.
 
 // The stretch of the view that is shown; null: the whole run.
 let stretch = null;
@@ -12,10 +12,11 @@ function hasSamples() {
     return hasPart('timeline') && part('timeline').samples.start_us.length > 0;
 }
 
-// Null if the words of an address name none, or if nothing is known of stretches.
+// Null if the words of an address name no stretch of a microsecond or more, or if the page has no
+// samples.
 function stretchIn(words) {
     if (!words.has('from') || !words.has('to') || !hasSamples()) return null;
-    const from = Number(words.get('from')), to = Number(words.get('to'));
+    const [from, to] = ['from', 'to'].map((word) => Number(secondsText(Number(words.get(word)))));
     return isFinite(from) && isFinite(to) && from < to ? {from, to} : null;
 }
 
@@ -27,7 +28,7 @@ function withStretch(hash) {
     return `#${words}`;
 }
 
-// What the samples that began in a stretch executed.
+// The samples that began in a stretch, and the functions and call stacks that they executed.
 class StretchOfRun {
     constructor({from, to}) {
         const {samples, stacks, nodes} = part('timeline');
@@ -71,7 +72,7 @@ class StretchOfRun {
                                   back_edges: 0
                               }));
     }
-    // As the part 'flame' has them.
+    // The call stacks of the stretch, in the form of the part 'flame'.
     flame() {
         this.flameData = this.flameData || this.makeFlame();
         return this.flameData;
@@ -108,7 +109,7 @@ function stretchOfRun() {
     return computed.of;
 }
 
-// What the views show of functions and of call stacks.
+// The views show the functions and the call stacks of the chosen stretch, or of the whole run.
 function shownFunctions() { return stretch ? stretchOfRun().functions() : profile.functions; }
 function shownTotal() {
     return stretch ? stretchOfRun().total :
@@ -116,7 +117,7 @@ function shownTotal() {
 }
 function shownFlame() { return stretch ? stretchOfRun().flame() : part('flame'); }
 
-// Says above a view what stretch is chosen.
+// Says above a view which stretch is chosen.
 function drawStretchBar(view) {
     const bar = byId('stretch');
     bar.hidden = stretch === null;

@@ -1,6 +1,8 @@
 // The run in time: a lane for each process and thread, with its samples; phases above.
 
 const laneHeight = 20, axisHeight = 22, phaseHeight = 16;
+// In seconds. Samples begin at whole microseconds.
+const leastZoom = 1e-6, leastTick = 1e-6, tickDigits = 6;
 // Colours of how samples ended, the most frequent end first.
 const endColours = ['bar', 'taken', 'match', 'hot', 'module-3', 'faint'];
 
@@ -13,8 +15,7 @@ class Timeline {
         this.ends = data.ends;
         this.changes = rowsOf(data.changes);
         this.threads = rowsOf(data.threads);
-        this.commands =
-            new Map(rowsOf(data.processes).map(({pid, command}) => [pid, command]));
+        this.commands = new Map(rowsOf(data.processes).map(({pid, command}) => [pid, command]));
         this.readLanes();
         this.readPhases();
         this.readRange(data.seconds);
@@ -30,8 +31,7 @@ class Timeline {
         const start = (thread) => thread.start_us === null ? Infinity : thread.start_us;
         const begin = new Map();
         for (const thread of this.threads)
-            begin.set(
-                thread.pid, Math.min(start(thread), begin.get(thread.pid) ?? Infinity));
+            begin.set(thread.pid, Math.min(start(thread), begin.get(thread.pid) ?? Infinity));
         const order = this.threads.map((thread, index) => index).sort((a, b) => {
             const one = this.threads[a], other = this.threads[b];
             return begin.get(one.pid) - begin.get(other.pid) || one.pid - other.pid ||
@@ -39,7 +39,9 @@ class Timeline {
         });
         this.lanes = order;  // the thread of each lane
         this.laneOf = new Int32Array(this.threads.length);
-        order.forEach((thread, lane) => { this.laneOf[thread] = lane; });
+        order.forEach((thread, lane) => {
+            this.laneOf[thread] = lane;
+        });
         this.inLane = order.map(() => []);
         for (let i = 0; i < this.count; ++i)
             this.inLane[this.laneOf[this.samples.thread[i]]].push(i);
@@ -112,8 +114,8 @@ class Timeline {
             note(ends, this.samples.end[i]);
         }
         const most = (counts) => [...counts].sort((a, b) => b[1] - a[1]);
-        this.colourOf = new Map(
-            most(ends).map(([end], i) => [end, Math.min(i, endColours.length - 1)]));
+        this.colourOf =
+            new Map(most(ends).map(([end], i) => [end, Math.min(i, endColours.length - 1)]));
         const kind = ([key, count]) => node(
             'span', {}, node('span', {class: `swatch kind-${key === 0 ? 'whole' : 'half'}`}),
             `${this.kinds[key]} ${shortCount(count)}`);
@@ -125,8 +127,7 @@ class Timeline {
         if (!this.count) return '';
         return node(
             'p', {class: 'timeline-legend'}, node('span', {class: 'faint'}, 'taken as'),
-            most(kinds).map(kind), node('span', {class: 'faint'}, 'ended by'),
-            most(ends).map(end));
+            most(kinds).map(kind), node('span', {class: 'faint'}, 'ended by'), most(ends).map(end));
     }
     start(sample) { return this.samples.start_us[sample] / 1e6; }
     colours() {
@@ -180,9 +181,14 @@ class Timeline {
         this.drawFocus(context);
         this.drawAxis(context, height);
         this.zoomButton.textContent = this.range === this.whole ? 'Zoom in (z)' : 'Zoom out (z)';
-        this.zoomButton.disabled = this.range === this.whole && !this.chosen();
+        this.zoomButton.disabled = this.range === this.whole && !this.canZoom();
     }
-    // The stretch that is being chosen, or is.
+    canZoom() {
+        const chosen = this.chosen();
+        // Half a microsecond is for the rounding of the bounds.
+        return Boolean(chosen) && chosen.to - chosen.from > leastZoom / 2;
+    }
+    // The stretch that the mouse is choosing, else the one that is chosen.
     chosen() { return this.dragged || stretch; }
     drawStretch(context, height) {
         const chosen = this.chosen();
@@ -198,21 +204,7 @@ class Timeline {
         context.fillRect(this.gutter, 0, this.width, this.top);
         const chosen = this.chosen();
         if (chosen) this.drawStretch(context, this.top);
-        const room = this.width - this.gutter;
-        const step = this.tick(room / 90);
-        const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
-        context.fillStyle = this.colour.faint;
-        context.strokeStyle = this.colour.line;
-        context.lineWidth = 1;
-        for (let at = Math.ceil(this.range.from / step) * step; at <= this.range.to; at += step) {
-            const x = Math.round(this.x(at)) + 0.5, text = `${at.toFixed(digits)} s`;
-            context.beginPath();
-            context.moveTo(x, 0);
-            context.lineTo(x, height);
-            context.stroke();
-            if (x + context.measureText(text).width + 4 < this.width)
-                context.fillText(text, x + 3, axisHeight / 2);
-        }
+        this.drawTicks(context, height);
         for (const change of this.changes) {
             const x = this.x(change.seconds);
             if (x < this.gutter || x > this.width) continue;
@@ -221,11 +213,31 @@ class Timeline {
         }
         this.drawPhases(context);
     }
+    // The number of ticks is bounded, as the sum of a large time and a step may be that time.
+    drawTicks(context, height) {
+        const most = Math.max(1, (this.width - this.gutter) / 90);
+        const step = this.tick(most), first = Math.ceil(this.range.from / step);
+        const count = Math.min(most + 1, Math.floor(this.range.to / step) - first + 1);
+        const digits = Math.min(tickDigits, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
+        context.fillStyle = this.colour.faint;
+        context.strokeStyle = this.colour.line;
+        context.lineWidth = 1;
+        for (let i = 0; i < count; ++i) {
+            const at = (first + i) * step, x = Math.round(this.x(at)) + 0.5;
+            const text = `${at.toFixed(digits)} s`;
+            context.beginPath();
+            context.moveTo(x, 0);
+            context.lineTo(x, height);
+            context.stroke();
+            if (x + context.measureText(text).width + 4 < this.width)
+                context.fillText(text, x + 3, axisHeight / 2);
+        }
+    }
     // A round number of seconds, of which about `count` fill the range.
     tick(count) {
-        const least = (this.range.to - this.range.from) / Math.max(1, count);
+        const least = Math.max(leastTick, (this.range.to - this.range.from) / count);
         const power = 10 ** Math.floor(Math.log10(least));
-        return [1, 2, 5, 10].map((times) => times * power).find((each) => each >= least);
+        return [1, 2, 5].map((times) => times * power).find((each) => each >= least) || 10 * power;
     }
     drawPhases(context) {
         if (!this.bands.length) return;
@@ -233,7 +245,7 @@ class Timeline {
         this.drawName(context, 'phases', axisHeight + phaseHeight / 2, 4);
         for (const band of this.bands) {
             const left = Math.max(this.gutter, this.x(band.from));
-            const right = this.x(band.to === null ? this.range.to : Math.min(band.to, this.range.to));
+            const right = this.x(Math.min(band.to ?? Infinity, this.range.to));
             if (right <= left) continue;
             context.fillStyle = this.colour.phases[band.phase % 6];
             context.fillRect(
@@ -241,7 +253,8 @@ class Timeline {
                 phaseHeight - 3);
             context.fillStyle = this.colour.text;
             if (right - left > 16)
-                context.fillText(String(band.phase + 1), left + 4, axisHeight + phaseHeight / 2 - 1);
+                context.fillText(
+                    String(band.phase + 1), left + 4, axisHeight + phaseHeight / 2 - 1);
         }
     }
     drawName(context, text, y, left) {
@@ -253,9 +266,7 @@ class Timeline {
         return `${text.slice(0, Math.max(1, count))}\u2026`;
     }
     // The first lane of a process has the process's name, too.
-    isFirst(lane) {
-        return lane === 0 || this.thread(lane - 1).pid !== this.thread(lane).pid;
-    }
+    isFirst(lane) { return lane === 0 || this.thread(lane - 1).pid !== this.thread(lane).pid; }
     thread(lane) { return this.threads[this.lanes[lane]]; }
     laneName(lane) {
         const thread = this.thread(lane);
@@ -272,26 +283,30 @@ class Timeline {
             context.fillRect(0, y, this.width, 1);
         }
         context.fillStyle = this.isFirst(lane) ? this.colour.text : this.colour.faint;
-        this.drawName(context, this.laneName(lane), y + laneHeight / 2, this.isFirst(lane) ? 4 : 14);
-        const life = [
-            thread.start_us === null ? this.range.from : thread.start_us / 1e6,
-            thread.end_us === null ? this.range.to : thread.end_us / 1e6
-        ];
-        const left = Math.max(this.gutter, this.x(life[0]));
-        const right = Math.min(this.width - 2, this.x(life[1]));
-        if (right >= this.gutter && left < this.width) {
-            context.fillStyle = this.colour.life;
-            context.fillRect(
-                left, y + laneHeight / 2 - 2, Math.max(2, right - left), 4);
-        }
+        this.drawName(
+            context, this.laneName(lane), y + laneHeight / 2, this.isFirst(lane) ? 4 : 14);
+        this.drawLife(context, thread, y);
         for (const sample of this.inLane[lane]) this.drawSample(context, sample, y);
+    }
+    // A line from the thread's begin to its end. A begin or an end that is not known is that of the
+    // run; there is no line if neither is known.
+    drawLife(context, {start_us: start, end_us: end}, y) {
+        if (start === null && end === null) return;
+        const from = start === null ? this.range.from : start / 1e6;
+        const to = end === null ? this.range.to : end / 1e6;
+        const left = Math.max(this.gutter, this.x(from));
+        const right = Math.min(this.width - 2, this.x(to));
+        if (right < this.gutter || left >= this.width) return;
+        context.fillStyle = this.colour.life;
+        context.fillRect(left, y + laneHeight / 2 - 2, Math.max(2, right - left), 4);
     }
     drawSample(context, sample, y) {
         const x = this.x(this.start(sample));
         if (x < this.gutter || x > this.width) return;
         const half = this.samples.kind[sample] !== 0;
         context.fillStyle = this.colour.ends[this.colourOf.get(this.samples.end[sample])];
-        context.fillRect(x - 1, y + (half ? laneHeight / 2 : 3), 3, half ? laneHeight / 2 - 3 : laneHeight - 6);
+        const top = half ? laneHeight / 2 : 3;
+        context.fillRect(x - 1, y + top, 3, laneHeight - 3 - top);
     }
     drawFocus(context) {
         const isFocused = document.activeElement === this.canvas;
@@ -318,8 +333,7 @@ class Timeline {
         this.onUp = () => this.release();
         document.addEventListener('mouseup', this.onUp);
         this.canvas.addEventListener('keydown', (event) => this.key(event));
-        for (const name of ['focus', 'blur'])
-            this.canvas.addEventListener(name, () => this.draw());
+        for (const name of ['focus', 'blur']) this.canvas.addEventListener(name, () => this.draw());
         this.root.addEventListener('view-key', (event) => {
             if (event.detail !== 'Escape' || !stretch) return;
             event.preventDefault();
@@ -359,7 +373,9 @@ class Timeline {
     release() {
         const dragged = this.dragged, pressed = this.pressed;
         this.dragged = this.pressed = undefined;
-        if (dragged && dragged.from < dragged.to) return this.choose(dragged);
+        // Shorter stretches have no address.
+        if (dragged && secondsText(dragged.from) !== secondsText(dragged.to))
+            return this.choose(dragged);
         if (pressed === undefined || this.hovered < 0) return;
         this.focused = this.hovered;
         this.describe();
@@ -376,16 +392,18 @@ class Timeline {
         }
         return nearest;
     }
-    // Of a phase or a thread; null if there is neither.
+    // The facts of the phase or the thread at this place; null if there is neither.
     factsOfPlace(x, y) {
         if (y < axisHeight) return null;
         const at = this.secondsAt(x);
         if (y < this.top) {
             const band = this.bands.find(
-                (each) => x >= this.gutter && at >= each.from && (each.to === null || at < each.to));
-            return band ? [`phase ${band.phase + 1}, ${counted(band.samples, 'sample')}, from ` +
-                           `${secondsText(band.from)} s`] :
-                          null;
+                (each) =>
+                    x >= this.gutter && at >= each.from && (each.to === null || at < each.to));
+            return band ?
+                [`phase ${band.phase + 1}, ${counted(band.samples, 'sample')}, from ` +
+                 `${secondsText(band.from)} s`] :
+                null;
         }
         const lane = Math.floor((y + this.scroll.scrollTop - this.top) / laneHeight);
         return lane < this.lanes.length ? this.factsOfThread(lane) : null;
@@ -418,12 +436,10 @@ class Timeline {
         ];
     }
     describe() {
-        const content = this.focused >= 0 ?
-            this.facts(this.focused) :
-            [
-                counted(this.threads.length, 'thread'),
-                this.count ? `, ${counted(this.count, 'sample')}` : ''
-            ];
+        const content = this.focused >= 0 ? this.facts(this.focused) : [
+            counted(this.threads.length, 'thread'),
+            this.count ? `, ${counted(this.count, 'sample')}` : ''
+        ];
         this.status.replaceChildren(
             ...add(
                 node('span'),
@@ -441,8 +457,7 @@ class Timeline {
         this.draw();
     }
     zoom() {
-        const chosen = this.chosen();
-        this.range = this.range === this.whole && chosen ? {...chosen} : this.whole;
+        this.range = this.range === this.whole && this.canZoom() ? {...this.chosen()} : this.whole;
         this.draw();
     }
     focus(sample) {
@@ -469,9 +484,10 @@ class Timeline {
         while (this.inLane[lane] && !this.inLane[lane].length) lane += step;
         const at = this.start(this.focused);
         const distance = (sample) => Math.abs(this.start(sample) - at);
-        return (this.inLane[lane] || []).reduce(
-            (best, each) => best === undefined || distance(each) < distance(best) ? each : best,
-            undefined);
+        return (this.inLane[lane] || [])
+            .reduce(
+                (best, each) => best === undefined || distance(each) < distance(best) ? each : best,
+                undefined);
     }
     // A stretch from the focused sample on, or up to it and with it.
     bound(side) {
