@@ -23,7 +23,8 @@ struct TimelineThread {
     std::string name;  // as the program set it; empty if unknown
     // When it began, or was first followed; nothing: unknown.
     std::optional<std::uint64_t> start_us;
-    // When it ended, or was let go; nothing: unknown, or it goes on.
+    // When it ended or was let go, or when the profile of a run that goes on was made; nothing:
+    // unknown.
     std::optional<std::uint64_t> end_us;
 
     friend bool operator==(const TimelineThread&, const TimelineThread&) = default;

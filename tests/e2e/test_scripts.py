@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from harness import DENSE, TestCase, main
+from harness import DENSE, TestCase, main, taken
 
 # `heavy` does three times what `light` does. `key` is called by sort(), a function of C, in whose
 # stack the interpreter is once more. `deep` calls itself 20 times, `gave` is a generator.
@@ -218,7 +218,11 @@ class Scripts(TestCase):
     def test_sampled_stacks_are_those_of_the_script(self):
         for version, python in self.pythons.items():
             with self.subTest(version=version):
-                profile = self.profile_of(python, [DENSE, "--sample-size=300k"], 60, 20000)
+                done, profile = self.profile_until(
+                    lambda profile: taken(profile) >= 8,
+                    lambda factor: (python, "-S", self.script, str(40 * factor), "20000"),
+                    options=(DENSE, "--sample-size=300k"))
+                self.assertEqual(done.code, 0, done.stderr)
                 sums = self.instructions(profile)
                 of_script = sum(n for stack, n in sums.items() if "work" in stack)
                 self.assertGreater(of_script, 0.5 * sum(sums.values()))
