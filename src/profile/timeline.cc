@@ -139,7 +139,6 @@ std::optional<std::string_view> fault_of_stacks(const Timeline& timeline) {
 
 std::optional<std::string_view> fault_of(const Timeline& timeline) {
     if (timeline.stride == 0) return "a stride of 0";
-    if (timeline.stride > max_timeline_stride) return "a stride that is too large";
     if (const auto fault = fault_of_threads(timeline)) return fault;
     if (const auto fault = fault_of_samples(timeline)) return fault;
     return fault_of_stacks(timeline);
@@ -148,7 +147,9 @@ std::optional<std::string_view> fault_of(const Timeline& timeline) {
 void thin_out(Timeline& timeline, std::uint64_t times) {
     if (times <= 1) return;
     keep_samples(timeline, [&](std::size_t i, const auto&) { return i % times == 0; });
-    timeline.stride *= times;
+    // A profile from elsewhere may have any stride.
+    if (__builtin_mul_overflow(timeline.stride, times, &timeline.stride))
+        timeline.stride = UINT64_MAX;
     drop_unused_frames(timeline);
 }
 

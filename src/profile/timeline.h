@@ -77,8 +77,6 @@ inline constexpr std::size_t max_timeline_samples = 20'000;
 inline constexpr std::size_t max_timeline_threads = 4096;
 // Deeper call stacks lack calls in front of their function.
 inline constexpr std::size_t max_timeline_depth = 1024;
-// No run has so many samples.
-inline constexpr std::uint64_t max_timeline_stride = std::uint64_t{1} << 40;
 
 // What is wrong with a timeline that was read from a file; nothing if it can be used: all indices
 // are within their lists.
