@@ -178,7 +178,7 @@ class Corners(TestCase):
         done = self.finish(process, tag)
         self.assertEqual(done.code, -signal.SIGKILL, done.stderr)
         said = "the program was killed, as its state was lost: the emulator's process has ended"
-        self.assertIn(f"not covered: {said}", done.stderr)
+        self.assertIn(f"does not have the rest of the run: {said}", done.stderr)
         self.assertEqual(self.read_profile()["sampling"]["exact"]["stopped_early"], said)
 
 
