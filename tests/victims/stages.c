@@ -8,12 +8,12 @@
 
 static uint64_t rounds;
 
-__attribute__((noinline, noclone)) uint64_t first_stage(uint64_t state) {
+__attribute__((noinline)) uint64_t first_stage(uint64_t state) {
     for (uint64_t i = 0; i < rounds; ++i) state = state * 6364136223846793005 + 1442695040888963407;
     return state;
 }
 
-__attribute__((noinline, noclone)) uint64_t second_stage(uint64_t state) {
+__attribute__((noinline)) uint64_t second_stage(uint64_t state) {
     for (uint64_t i = 0; i < rounds; ++i) {
         state ^= state << 13;
         state ^= state >> 7;
