@@ -12,7 +12,7 @@ namespace {
 using std::chrono::nanoseconds;
 using namespace std::chrono_literals;
 
-// What refreshes may take of one processor.
+// The share of one processor that refreshes may take.
 constexpr double largest_refresh_share = 0.02;
 constexpr nanoseconds shortest_pause = 1s;
 // There is little to see before.

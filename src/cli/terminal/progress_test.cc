@@ -2,25 +2,19 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <initializer_list>
+
+#include "base/text/captured_text.h"
 
 namespace shadowprof::progress_test {
 namespace {
 
 // Returns what a progress line writes at these seconds of a run.
 std::string shown(bool is_terminal, std::initializer_list<double> seconds) {
-    char* text = nullptr;
-    std::size_t length = 0;
-    std::FILE* out = open_memstream(&text, &length);
-    {
+    return captured_text([&](std::FILE* out) {
         ProgressLine line(out, is_terminal);
         for (const double second : seconds) line.show({second, 2, 1'500'000});
-    }
-    std::fclose(out);
-    std::string result(text, length);
-    std::free(text);
-    return result;
+    });
 }
 
 TEST_CASE("on a terminal the line is rewritten, not too often, and is gone in the end") {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/files/fd.h"
+#include "base/text/captured_text.h"
 #include "cli/terminal/progress.h"
 
 namespace shadowprof::work_line_test {
@@ -15,21 +16,14 @@ namespace {
 
 // Returns what a line writes that is asked to show "work" at these seconds.
 std::string shown(bool is_terminal, std::initializer_list<double> seconds) {
-    char* text = nullptr;
-    std::size_t length = 0;
-    std::FILE* out = open_memstream(&text, &length);
-    double now = 10;
-    {
+    return captured_text([&](std::FILE* out) {
+        double now = 10;
         WorkLine line(out, is_terminal, [&] { return now; });
         for (const double second : seconds) {
             now = 10 + second;
             line.show([] { return std::string("work"); });
         }
-    }
-    std::fclose(out);
-    std::string result(text, length);
-    std::free(text);
-    return result;
+    });
 }
 
 TEST_CASE("work that takes long is shown on a terminal, not too often, and is gone in the end") {
@@ -90,21 +84,15 @@ TEST_CASE("bytes are told with their sum, if that is known") {
 }
 
 TEST_CASE("reading is shown with what is left, and is gone when it is done") {
-    char* text = nullptr;
-    std::size_t length = 0;
-    std::FILE* out = open_memstream(&text, &length);
-    double now = 10;
-    {
+    const auto text = captured_text([](std::FILE* out) {
+        double now = 10;
         WorkLine line(out, true, [&] { return now; });
         const ReadListener on_read = reading_on(line);
         now = 12;
         on_read({.path = "p.json", .bytes = 25'000'000, .size = 100'000'000});
         on_read({.path = "p.json", .bytes = 100'000'000, .size = 100'000'000, .is_done = true});
-    }
-    std::fclose(out);
-    CHECK(std::string(text, length) ==
-          "\r\033[Kshadowprof: reading 'p.json': 25.0 of 100.0 MB, about 6 s left\r\033[K");
-    std::free(text);
+    });
+    CHECK(text == "\r\033[Kshadowprof: reading 'p.json': 25.0 of 100.0 MB, about 6 s left\r\033[K");
 }
 
 TEST_CASE("a sink that is watched passes on all bytes") {

@@ -49,7 +49,7 @@ class TraceSink {
     // buffer. If it returns false, the buffer is submitted before more notes come; there must still
     // be room for the notes of one instruction.
     virtual bool note(const ProbeRecord&, std::size_t /*words*/) { return true; }
-    // Of a frame of a script: its own, one of its function, and the texts of that.
+    // A frame of a script has one, its function another one, and that function's texts the rest.
     static constexpr std::size_t max_notes_of_script = 26;
     // Each probe may have one, and the call of an allocator.
     static constexpr std::size_t max_notes_of_instruction =
@@ -135,7 +135,7 @@ class Emulator {
     }
     // From now on, the Python functions that threads begin in, and those that the interpreter goes
     // on with, are noted in the trace; null: they are not. Must not be called during a run. Forgets
-    // all code.
+    // all code if `python` is another one.
     void watch_python(PythonWatch* python) {
         python_ = python;
         translator_.instrument_python(python);

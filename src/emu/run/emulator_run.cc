@@ -443,13 +443,8 @@ void Emulator::Run::answer_request(GuestAddress pc) {
     const auto request = syscalls_.on_client_request(cpu(), e_.memory_);
     load_registers();
     if (!request) return;
-    constexpr std::size_t bytes = 2 * sizeof(std::uint64_t);
-    const std::string_view name = request->name;
-    for (std::size_t at = 0; at < name.size(); at += bytes) {
-        std::uint64_t words[2] = {};
-        std::memcpy(words, name.data() + at, std::min(bytes, name.size() - at));
-        note_region({.pc = pc, .value = words[0], .key = words[1], .probe = region_name_note});
-    }
+    for (std::string_view name = request->name; !name.empty();)
+        note_region(take_text_note(name, {.pc = pc, .probe = region_name_note}));
     note_region(
         {.pc = pc, .value = static_cast<std::uint64_t>(request->kind), .probe = region_note});
 }

@@ -1,6 +1,4 @@
-// What a run notes beside its records: probes, calls, counted functions, and Python's frames.
-#include <algorithm>
-#include <array>
+// The notes of a run beside its records: probes, calls, counted functions, and Python's frames.
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -12,9 +10,8 @@ namespace shadowprof {
 namespace {
 
 constexpr std::size_t max_noted_functions = 1 << 16;
-constexpr std::size_t text_bytes_of_note = 2 * sizeof(std::uint64_t);
 static_assert(TraceSink::max_notes_of_script ==
-              2 + 2 * (PythonCode::max_text_bytes / text_bytes_of_note));
+              2 + 2 * (PythonCode::max_text_bytes / note_text_bytes));
 
 }  // namespace
 
@@ -103,7 +100,7 @@ bool Emulator::Run::is_begun_again(const BlockInfo& block) const {
            start_ - cursor <= std::ptrdiff_t{1} + block.value_words;
 }
 
-// What an earlier run has left, and calls that are under way since then.
+// Finds calls that are under way since an earlier run, beside those that it has left.
 void Emulator::Run::find_calls_in_progress() {
     auto& calls = e_.calls_in_progress_;
     calls.resize(threads_.size());
@@ -171,23 +168,13 @@ bool Emulator::Run::note_frame(const PythonFrame& frame, ProbeRecord note_of_fra
 
 bool Emulator::Run::note_text(std::string_view text) {
     bool has_room = true;
-    while (!text.empty()) {
-        std::array<char, text_bytes_of_note> bytes{};
-        const auto part = text.substr(0, bytes.size());
-        std::ranges::copy(part, bytes.begin());
-        text.remove_prefix(part.size());
-        ProbeRecord record{.probe = script_text_note};
-        std::memcpy(&record.value, bytes.data(), sizeof record.value);
-        std::memcpy(&record.key, bytes.data() + sizeof record.value, sizeof record.key);
-        has_room &= note(record);
-    }
+    while (!text.empty()) has_room &= note(take_text_note(text, {.probe = script_text_note}));
     return has_room;
 }
 
 // Notes which Python function the interpreter goes on with, or that it is left. False if the sink
 // has no room for more.
 bool Emulator::Run::note_python() {
-    if (!e_.python_->is_watched(pc_)) return true;
     const auto step = e_.python_->step(pc_, cpu());
     if (!step) return true;
     if (!step->frame) return note({.pc = pc_, .probe = script_leave_note});

@@ -1,7 +1,12 @@
 // A probe's observations as they travel from the emulator to the collector.
 #pragma once
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 
 #include "base/guest_address.h"
 #include "probe/bound_probe.h"
@@ -36,9 +41,27 @@ inline constexpr std::uint32_t repeated_call_note = system_call_note - 1;
 // The thread's call has returned `key`.
 inline constexpr std::uint32_t call_result_note = system_call_note - 2;
 
+// How many bytes of a text a note has: in `value`, then in `key`. Behind the text they are 0.
+inline constexpr std::size_t note_text_bytes = 2 * sizeof(std::uint64_t);
+
+// A note with the beginning of `text`, which it removes from there.
+inline ProbeRecord take_text_note(std::string_view& text, ProbeRecord note) {
+    std::array<std::uint64_t, 2> words{};
+    static_assert(sizeof words == note_text_bytes);
+    const auto part = text.substr(0, note_text_bytes);
+    std::memcpy(words.data(), part.data(), part.size());
+    text.remove_prefix(part.size());
+    note.value = words[0];
+    note.key = words[1];
+    return note;
+}
+inline std::array<char, note_text_bytes> text_bytes(const ProbeRecord& note) {
+    return std::bit_cast<std::array<char, note_text_bytes>>(std::array{note.value, note.key});
+}
+
 // ProbeRecord::probe of records of a RegionEvent, whose kind is `value`. The note stands behind the
-// record of the block before. The bytes of a name come first, in region_name_notes, 16 in each: in
-// `value`, then in `key`; the last are 0.
+// record of the block before. The bytes of a name come first, in region_name_notes
+// (take_text_note()).
 inline constexpr std::uint32_t region_note = system_call_note - 3;
 inline constexpr std::uint32_t region_name_note = system_call_note - 4;
 
@@ -51,8 +74,8 @@ inline constexpr std::uint32_t allocation_note = system_call_note - 5;
 // stand where those of a probe would stand, and before them.
 //
 // `pc` names a function, whose first line is `value`, until another such note has the same `pc`.
-// The bytes of its file's name and of its own come first, in script_text_notes, 16 in each; `key`
-// has their numbers, those of the file's name in the upper half.
+// The bytes of its file's name and of its own come first, in script_text_notes; `key` has their
+// numbers, those of the file's name in the upper half.
 inline constexpr std::uint32_t script_function_note = system_call_note - 6;
 inline constexpr std::uint32_t script_text_note = system_call_note - 7;
 // The interpreter goes on with the frame `value` of the function `pc`.

@@ -80,9 +80,9 @@ class Translator {
         clear();
         regions_ = regions;
     }
-    // The same for what `python` watches. Forgets all code.
+    // The same for what `python` watches. Forgets all code if that is another one.
     void instrument_python(PythonWatch* python) {
-        clear();
+        if (python != python_) clear();
         python_ = python;
     }
     // To be called when `regions` watches this instruction, too.

@@ -285,9 +285,8 @@ void SampleCollector::take_script_note(const ProbeRecord& record) {
         case script_stack_end_note:
             return begin_in_scripts();
         case script_frame_note:
-            return go_on_in(scripts_->enter(contexts(), current_context(), record));
         case script_leave_note:
-            return go_on_in(scripts_->leave(contexts(), current_context(), record));
+            return change_scripts(record);
         default:
             return;
     }
@@ -311,8 +310,15 @@ ContextId SampleCollector::current_context() {
                : graph_.last_context(follower_.node(), follower_.pending());
 }
 
+void SampleCollector::change_scripts(const ProbeRecord& record) {
+    const ContextId before = current_context();
+    const ContextId now = record.probe == script_frame_note
+                              ? scripts_->enter(contexts(), before, record)
+                              : scripts_->leave(contexts(), before, record);
+    if (now != before) go_on_in(now);
+}
+
 void SampleCollector::go_on_in(ContextId context) {
-    if (context == current_context()) return;
     if (stacks_) return stacks_->go_on_in(current_, context);
     Thread& thread = threads_[current_];
     if (thread.skip_instructions == 0) return follower_.go_on_in(context);

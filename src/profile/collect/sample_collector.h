@@ -209,6 +209,7 @@ class SampleCollector {
     void take_script_note(const ProbeRecord& record);
     void begin_in_scripts();
     StackTree& contexts() { return stacks_ ? stacks_->stacks() : graph_.stacks(); }
+    void change_scripts(const ProbeRecord& record);
     ContextId current_context();
     void go_on_in(ContextId context);
     void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Position> place);

@@ -1,7 +1,6 @@
 #include "profile/collect/script_frames.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace shadowprof {
 namespace {
@@ -33,15 +32,13 @@ void ScriptFrames::begin_thread(std::uint32_t thread, std::span<const GuestAddre
 void ScriptFrames::name_function(const ProbeRecord& note) {
     if (note.probe == script_text_note) {
         if (text_.size() > max_text_bytes) return;
-        std::array<char, 2 * sizeof(std::uint64_t)> bytes;
-        std::memcpy(bytes.data(), &note.value, sizeof note.value);
-        std::memcpy(bytes.data() + sizeof note.value, &note.key, sizeof note.key);
+        const auto bytes = text_bytes(note);
         text_.append(bytes.data(), bytes.size());
         return;
     }
-    const std::size_t step = 2 * sizeof(std::uint64_t);
     const std::size_t file_bytes = note.key >> 32, name_bytes = note.key & 0xffff'ffff;
-    const std::size_t name_at = (file_bytes + step - 1) / step * step;
+    const std::size_t name_at =
+        (file_bytes + note_text_bytes - 1) / note_text_bytes * note_text_bytes;
     const std::string text = std::exchange(text_, {});
     if (name_at + name_bytes > text.size() || places_.size() >= max_functions) return;
     const auto line = static_cast<std::uint32_t>(note.value);

@@ -7,7 +7,6 @@
 // innermost last. A frame that comes again goes on: what it called has returned.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>

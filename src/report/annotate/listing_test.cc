@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
 #include <sstream>
 
+#include "base/text/captured_text.h"
 #include "base/text/text_format.h"
 #include "report/testdata/files.h"
 
@@ -13,16 +13,12 @@ namespace {
 
 std::vector<std::string> listed(const AnnotatedFunction& function, const Profile& profile,
                                 ListingOptions options = {}, TextOptions text_options = {}) {
-    char* text = nullptr;
-    std::size_t size = 0;
-    std::FILE* out = ::open_memstream(&text, &size);
     RecordedSymbols symbols;
     SourceFiles sources;
-    TextPage page(text_options, out);
-    FunctionListing(profile, symbols, sources, page).print(function, options);
-    std::fclose(out);
-    const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
-    std::istringstream in(std::string(text, size));
+    std::istringstream in(captured_text([&](std::FILE* out) {
+        TextPage page(text_options, out);
+        FunctionListing(profile, symbols, sources, page).print(function, options);
+    }));
     std::vector<std::string> lines;
     for (std::string line; std::getline(in, line);) lines.push_back(line);
     return lines;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/text/text_format.h"
+#include "report/html/frame_numbers.h"
 #include "report/html/page_data.h"
 #include "report/lists/frames.h"
 
@@ -11,7 +11,6 @@ namespace {
 
 // Frames smaller than a pixel of a wide screen are left out.
 constexpr double min_frame_share = 1.0 / 8000;
-constexpr std::size_t max_depth = 1000;
 
 class FlameTree {
   public:
@@ -31,16 +30,7 @@ class FlameTree {
         begin_table(json, {"frame", "depth", "self", "total"});
         write_nodes(json);
         end_table(json);
-        json.key("frames");
-        begin_table(json, {"name", "inlined", "file"});
-        for (const ExportFrame* frame : frames_) {
-            json.begin_array();
-            json.value(frame->function);
-            json.value(frame->inlined ? 1 : 0);
-            json.value(printable(base_name(frame->file)));
-            json.end_array();
-        }
-        end_table(json);
+        frames_.write(json);
         json.end_object();
     }
 
@@ -50,17 +40,6 @@ class FlameTree {
         std::uint64_t self = 0, total = 0;
         std::vector<std::size_t> children;
     };
-
-    // Frames that look the same in the graph are one, so all calls of a function are.
-    std::size_t number(const ExportFrame& frame) {
-        const auto known = by_pointer_.find(&frame);
-        if (known != by_pointer_.end()) return known->second;
-        const auto [it, added] =
-            by_name_.try_emplace({frame.function, frame.inlined}, frames_.size());
-        if (added) frames_.push_back(&frame);
-        by_pointer_.emplace(&frame, it->second);
-        return it->second;
-    }
 
     std::size_t child(std::size_t parent, std::size_t frame) {
         const auto [it, added] = children_.try_emplace({parent, frame}, nodes_.size());
@@ -76,11 +55,11 @@ class FlameTree {
         const auto size = amount(stack, weight_);
         nodes_[0].total += size;
         for (const ExportFrame* frame : stack_frames_.of(stack)) {
-            if (++depth > max_depth) break;
-            node = child(node, number(*frame));
+            if (++depth > max_tree_depth) break;
+            node = child(node, frames_.number(*frame));
             nodes_[node].total += size;
         }
-        if (depth > max_depth) cut_ += size;
+        if (depth > max_tree_depth) cut_ += size;
         nodes_[node].self += size;
     }
 
@@ -118,9 +97,7 @@ class FlameTree {
     const StackWeight weight_;
     StackFrames stack_frames_;
     std::vector<Node> nodes_;  // the first is the root
-    std::vector<const ExportFrame*> frames_;
-    std::map<std::pair<std::string, bool>, std::size_t> by_name_;
-    std::unordered_map<const ExportFrame*, std::size_t> by_pointer_;
+    FrameNumbers frames_;
     std::unordered_map<std::pair<std::size_t, std::size_t>, std::size_t, PairHash> children_;
     std::uint64_t cut_ = 0;
 };

@@ -2,20 +2,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/text/text_format.h"
+#include "report/html/frame_numbers.h"
 #include "report/html/page_data.h"
 #include "report/lists/frames.h"
 
 namespace shadowprof {
 namespace {
-
-constexpr std::size_t max_stretch_depth = 1000;
 
 // A list of whole numbers.
 void write_numbers(JsonWriter& json, std::string_view name, const auto& numbers) {
@@ -42,16 +40,7 @@ class StretchTree {
         write_numbers(json, "parent", parents_);
         write_numbers(json, "frame", frame_of_);
         json.end_object();
-        json.key("frames");
-        begin_table(json, {"name", "inlined", "file"});
-        for (const ExportFrame* frame : frames_) {
-            json.begin_array();
-            json.value(frame->function);
-            json.value(frame->inlined ? 1 : 0);
-            json.value(printable(base_name(frame->file)));
-            json.end_array();
-        }
-        end_table(json);
+        frames_.write(json);
     }
 
   private:
@@ -62,17 +51,10 @@ class StretchTree {
         std::uint32_t node = 0;
         std::size_t depth = 0;
         for (const ExportFrame* frame : stack_frames_.of(stack)) {
-            if (++depth > max_stretch_depth) break;
-            node = child(node, number(*frame));
+            if (++depth > max_tree_depth) break;
+            node = child(node, static_cast<std::uint32_t>(frames_.number(*frame)));
         }
         return node;
-    }
-
-    std::uint32_t number(const ExportFrame& frame) {
-        const auto next = static_cast<std::uint32_t>(frames_.size());
-        const auto [it, added] = by_name_.try_emplace({frame.function, frame.inlined}, next);
-        if (added) frames_.push_back(&frame);
-        return it->second;
     }
 
     std::uint32_t child(std::uint32_t parent, std::uint32_t frame) {
@@ -88,8 +70,7 @@ class StretchTree {
     const Timeline& timeline_;
     StackFrames stack_frames_;
     std::vector<std::uint32_t> parents_, frame_of_;  // of node 1, 2, ...
-    std::vector<const ExportFrame*> frames_;
-    std::map<std::pair<std::string, bool>, std::uint32_t> by_name_;
+    FrameNumbers frames_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> children_;
     std::unordered_map<std::uint32_t, std::uint32_t> by_node_;
 };

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <memory>
 #include <sstream>
 
+#include "base/text/captured_text.h"
 #include "report/testdata/sample_profile.h"
 
 namespace shadowprof::full_lists_test {
@@ -38,15 +38,11 @@ RecordedSymbols three_names() {
 
 std::string printed(const ListRequest& request, const Profile& profile = three_functions()) {
     REQUIRE(check(request));
-    char* text = nullptr;
-    std::size_t size = 0;
-    std::FILE* out = ::open_memstream(&text, &size);
     auto symbols = three_names();
-    TextPage page({}, out);
-    print_lists(profile, symbols, request, page);
-    std::fclose(out);
-    const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
-    return {text, size};
+    return captured_text([&](std::FILE* out) {
+        TextPage page({}, out);
+        print_lists(profile, symbols, request, page);
+    });
 }
 
 // Whether the words occur in the text in this order. Each must occur.

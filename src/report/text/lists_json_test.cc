@@ -2,10 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/text/captured_text.h"
 #include "base/text/text_format.h"
 #include "report/testdata/sample_profile.h"
 #include "report/text/facts_text.h"
@@ -26,14 +25,10 @@ Both shown(const ListRequest& request) {
     auto symbols = sample_symbols();
     StringSink sink;
     REQUIRE(write_lists_json(profile, symbols, request, sink));
-    char* text = nullptr;
-    std::size_t size = 0;
-    std::FILE* out = ::open_memstream(&text, &size);
-    TextPage page({.width = 300}, out);
-    print_lists(profile, symbols, request, page);
-    std::fclose(out);
-    const std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
-    return {Json::parse(sink.text()), {text, size}};
+    return {Json::parse(sink.text()), captured_text([&](std::FILE* out) {
+                TextPage page({.width = 300}, out);
+                print_lists(profile, symbols, request, page);
+            })};
 }
 
 // Whether the words occur in the text in this order.

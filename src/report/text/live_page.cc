@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <sstream>
 
+#include "base/text/captured_text.h"
 #include "base/text/text_format.h"
 #include "report/lists/hot_lists.h"
 #include "report/text/advice.h"
@@ -35,15 +35,10 @@ using PrintList = std::function<void(TextPage&)>;
 
 // Returns the lines that `print` prints, without the blank one before their title.
 std::vector<std::string> printed(std::size_t width, const PrintList& print) {
-    char* text = nullptr;
-    std::size_t size = 0;
-    std::FILE* out = ::open_memstream(&text, &size);
-    if (out == nullptr) return {};
-    TextPage page({.width = width, .colour = false}, out);
-    print(page);
-    std::fclose(out);
-    std::istringstream in(std::string(text, size));
-    std::free(text);
+    std::istringstream in(captured_text([&](std::FILE* out) {
+        TextPage page({.width = width, .colour = false}, out);
+        print(page);
+    }));
     std::vector<std::string> lines;
     for (std::string line; std::getline(in, line);)
         if (!line.empty() || !lines.empty()) lines.push_back(std::move(line));

@@ -2,10 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include <cstdlib>
-#include <memory>
 #include <sstream>
 
+#include "base/text/captured_text.h"
 #include "base/text/text_format.h"
 #include "report/lists/hot_lists.h"
 #include "report/symbols/location_name.h"
@@ -16,13 +15,7 @@ namespace shadowprof::summary_test {
 namespace {
 
 std::string summary(const Profile& profile, SymbolSource& symbols, TextOptions options = {}) {
-    char* text = nullptr;
-    std::size_t size = 0;
-    std::FILE* out = ::open_memstream(&text, &size);
-    print_summary(profile, symbols, options, out);
-    std::fclose(out);
-    std::unique_ptr<char, decltype(&std::free)> owner(text, &std::free);
-    return {text, size};
+    return captured_text([&](std::FILE* out) { print_summary(profile, symbols, options, out); });
 }
 
 std::string sample_summary(TextOptions options = {}) {

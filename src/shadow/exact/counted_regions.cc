@@ -1,6 +1,5 @@
 #include "shadow/exact/counted_regions.h"
 
-#include <array>
 #include <cstring>
 #include <utility>
 
@@ -9,9 +8,7 @@ namespace {
 
 // Up to the first 0.
 std::string text_of(const ProbeRecord& record) {
-    std::array<char, 2 * sizeof(std::uint64_t)> bytes;
-    std::memcpy(bytes.data(), &record.value, sizeof record.value);
-    std::memcpy(bytes.data() + sizeof record.value, &record.key, sizeof record.key);
+    const auto bytes = text_bytes(record);
     return {bytes.data(), ::strnlen(bytes.data(), bytes.size())};
 }
 

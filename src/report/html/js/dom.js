@@ -32,6 +32,25 @@ function add(parent, children) {
 
 function byId(id) { return document.getElementById(id); }
 
+// Draws a view on a canvas anew when its `scroll` moves or changes its size, and when the desktop's
+// colours change: view.draw() and view.colours(). Returns what ends that.
+function drawOnChange(view) {
+    const draw = () => view.draw();
+    const drawInColours = () => {
+        view.colours();
+        view.draw();
+    };
+    const observer = new ResizeObserver(draw);
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    view.scroll.addEventListener('scroll', draw);
+    observer.observe(view.scroll);
+    scheme.addEventListener('change', drawInColours);
+    return () => {
+        scheme.removeEventListener('change', drawInColours);
+        observer.disconnect();
+    };
+}
+
 // A bar that fills `share` of its place.
 function bar(share, kind = '') {
     const part = node('span', {class: `bar-part ${kind}`});

@@ -90,25 +90,16 @@ class FlameGraph {
             event.preventDefault();
             this.zoom(0);
         });
-        this.scroll.addEventListener('scroll', () => this.draw());
         this.onSearch = (event) => {
             this.words = event.detail;
             this.draw();
         };
         document.addEventListener('searched', this.onSearch);
-        this.observer = new ResizeObserver(() => this.draw());
-        this.observer.observe(this.scroll);
-        this.scheme = matchMedia('(prefers-color-scheme: dark)');
-        this.onScheme = () => {
-            this.colours();
-            this.draw();
-        };
-        this.scheme.addEventListener('change', this.onScheme);
+        this.stopDrawing = drawOnChange(this);
     }
     leave() {
         document.removeEventListener('searched', this.onSearch);
-        this.scheme.removeEventListener('change', this.onScheme);
-        this.observer.disconnect();
+        this.stopDrawing();
     }
     colours() {
         const style = getComputedStyle(document.documentElement);

@@ -339,20 +339,11 @@ class Timeline {
             event.preventDefault();
             this.choose(null);
         });
-        this.scroll.addEventListener('scroll', () => this.draw());
-        this.observer = new ResizeObserver(() => this.draw());
-        this.observer.observe(this.scroll);
-        this.scheme = matchMedia('(prefers-color-scheme: dark)');
-        this.onScheme = () => {
-            this.colours();
-            this.draw();
-        };
-        this.scheme.addEventListener('change', this.onScheme);
+        this.stopDrawing = drawOnChange(this);
     }
     leave() {
         document.removeEventListener('mouseup', this.onUp);
-        this.scheme.removeEventListener('change', this.onScheme);
-        this.observer.disconnect();
+        this.stopDrawing();
     }
     move(event) {
         const {offsetX: x, offsetY: y} = event;
