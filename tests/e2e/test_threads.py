@@ -72,12 +72,15 @@ class Threads(TestCase):
         profile = self.profile_threads(enough=shares_are_known)
         threads = profile["threads"]
         self.assertTrue(all(thread["pid"] == profile["run"]["pid"] for thread in threads))
-        self.assertTrue(all(thread["name"] == "threads" for thread in threads
-                            if thread["tid"] and thread["samples"] > 1))
-        by_weight = sorted((t["instructions"] for t in threads if t["tid"]), reverse=True)
-        self.assertGreaterEqual(len(by_weight), WORKERS)
+        known = sorted((thread for thread in threads if thread["tid"]),
+                       key=lambda thread: thread["instructions"], reverse=True)
+        self.assertGreaterEqual(len(known), WORKERS)
+        workers, others = known[:WORKERS], known[WORKERS:]
+        self.assertEqual({thread["name"] for thread in workers}, {"threads"})
+        # A short-lived thread may have ended before its name was read.
+        self.assertLessEqual({thread["name"] for thread in others}, {"threads", ""})
         # All workers do the same work.
-        self.assertLess(by_weight[0], 2 * by_weight[WORKERS - 1])
+        self.assertLess(workers[0]["instructions"], 2 * workers[-1]["instructions"])
         # Weighted counts are rounded.
         self.assertAlmostEqual(sum(t["instructions"] for t in threads),
                                profile["sampling"]["instructions"], delta=len(threads))
