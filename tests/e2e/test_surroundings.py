@@ -117,6 +117,14 @@ class Terminals(TestCase):
         os.waitpid(pid, 0)
         self.assertIn(b"profile in", seen)
 
+    def test_so_is_that_of_verify(self):
+        pid, other_end = self.run_on_terminal(SHADOWPROF, "verify", "--progress",
+                                              "--max-instructions=100G", "--", victim("interrupted"))
+        self.read_until(other_end, b"million instructions")
+        self.read_until(other_end, b"to the limit")
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
 
 class Streams(TestCase):
     """If a stream cannot be written to, nothing else changes."""

@@ -1,10 +1,13 @@
 // shadowprof verify: compares the emulator with the hardware on a program.
+#include <unistd.h>
+
 #include "base/text/numbered.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
 #include "cli/options/values.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
+#include "cli/terminal/progress.h"
 #include "cli/terminal/signal_action.h"
 #include "shadow/verify/verify_run.h"
 
@@ -34,6 +37,14 @@ void report(const VerifyOutcome& outcome) {
         say("verify: not verified to the end: {}", stats.stopped_early);
 }
 
+Result<VerifyOutcome> verify(VerifyOptions options, bool shows_progress) {
+    RunLimit limit;
+    if (options.max_instructions != 0) limit.instructions = options.max_instructions;
+    ProgressLine line(stderr, isatty(STDERR_FILENO) != 0, limit);
+    if (shows_progress) options.on_progress = [&](const RunProgress& now) { line.show(now); };
+    return verify_target(options);
+}
+
 // Status 0 means that the whole program, or as much as the user wanted, was proven.
 int exit_status(const VerifyOutcome& outcome) {
     const auto& stats = outcome.stats;
@@ -46,6 +57,7 @@ int exit_status(const VerifyOutcome& outcome) {
 
 int verify_main(std::span<const std::string> words) {
     VerifyOptions options;
+    bool shows_progress = false;
     CommandLine line(
         {"verify", "[options] [--] PROGRAM [ARG...]",
          "Proves the emulator against the hardware on this program."},
@@ -65,6 +77,12 @@ int verify_main(std::span<const std::string> words) {
               options.narrow = Narrow::always;
               return {};
           }},
+         {.names = "--progress",
+          .help = "show on standard error how far it is, even if the program may write there, too",
+          .set = [&](std::string_view) -> Result<void> {
+              shows_progress = true;
+              return {};
+          }},
          {.names = "--fault",
           .value = "ADDRESS",
           .help = "for tests: the emulator sees the byte at this address with its lowest bit "
@@ -76,7 +94,7 @@ int verify_main(std::span<const std::string> words) {
     if (const auto done = line.parse(words, exit_own_failure, CommandLine::Options::before_command))
         return *done;
     survive_failed_writes();
-    const auto outcome = verify_target(options);
+    const auto outcome = verify(std::move(options), shows_progress);
     if (!outcome) {
         say("verify: {}", outcome.error().message);
         return exit_own_failure;

@@ -54,6 +54,8 @@ Result<void> IntervalRun::follow() {
 // Returns false if no more instructions may be followed.
 bool IntervalRun::bound_interval() {
     bounds_ = {.cut_window = longest_cut_window};
+    if (options_.on_interval) options_.on_interval();
+
     auto left = native_.awaits_processor_time() ? longest_awaiting_interval : RunLimits::unlimited;
     if (options_.instructions_left) {
         consumer_.drain();

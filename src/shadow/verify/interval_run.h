@@ -38,6 +38,7 @@ struct IntervalOptions {
     // Called before each interval. Returns how many instructions may still be followed; at 0 the
     // program is let go. Empty: no limit.
     std::function<std::uint64_t()> instructions_left;
+    std::function<void()> on_interval;  // called before each interval; may be empty
 };
 
 class IntervalRun {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
 #include "ptrace/process/launch.h"
 #include "shadow/exact/exact_run.h"
@@ -9,9 +10,11 @@
 namespace shadowprof {
 namespace {
 
-// Counts instructions, and makes no profile.
+// Counts instructions, tells how many there are, and makes no profile.
 class CountingUser final : public TraceUser {
   public:
+    explicit CountingUser(const ProgressListener& on_progress) : on_progress_(on_progress) {}
+
     void restart(pid_t, std::vector<GuestAddress>) override {}
     void set_layout(MemoryMap) override {}
     void use(GuestThreads::Index, std::span<const std::uint64_t> words,
@@ -19,12 +22,26 @@ class CountingUser final : public TraceUser {
         std::uint64_t sum = 0;
         for (const auto id : words) sum += id < sizes_.size() ? sizes_[id] : size_of(id, table);
         instructions_ += sum;
+        if (on_progress_) tell_progress();
     }
     void new_emulator() override { sizes_.clear(); }
 
+    void begin_interval() { ++intervals_; }
     std::uint64_t instructions() const { return instructions_; }
 
   private:
+    using Clock = std::chrono::steady_clock;
+
+    void tell_progress() {
+        const auto now = Clock::now();
+        if (now < next_) return;
+        next_ = now + progress_period;
+        on_progress_({.seconds = std::chrono::duration<double>(now - begin_).count(),
+                      .samples = intervals_,
+                      .instructions = instructions_,
+                      .unit = "interval"});
+    }
+
     std::uint64_t size_of(std::uint64_t id, const BlockTable& table) {
         const auto* block = table.find(id);
         if (!block) return 0;
@@ -35,14 +52,21 @@ class CountingUser final : public TraceUser {
     }
 
     std::vector<std::uint32_t> sizes_;  // by id; close together, for the cache
-    std::atomic<std::uint64_t> instructions_ = 0;
+    std::atomic<std::uint64_t> instructions_ = 0, intervals_ = 0;
+    const ProgressListener& on_progress_;
+    const Clock::time_point begin_ = Clock::now();
+    Clock::time_point next_ = begin_ + progress_period;
 };
 
 Result<void> verify(Target& target, OwnedWorker& worker, const VerifyOptions& options,
                     VerifyOutcome& outcome) {
-    CountingUser counting;
+    CountingUser counting(options.on_progress);
+
     TraceConsumer consumer(counting);
-    IntervalOptions interval_options{.flipped = options.flipped, .narrow = options.narrow};
+    IntervalOptions interval_options{.flipped = options.flipped,
+                                     .narrow = options.narrow,
+                                     .instructions_left = {},
+                                     .on_interval = [&] { counting.begin_interval(); }};
     const auto instructions_left = [&] {
         const auto done = std::min(counting.instructions(), options.max_instructions);
         outcome.limit_reached = done == options.max_instructions;

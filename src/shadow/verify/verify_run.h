@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "shadow/request/run_hooks.h"
 #include "shadow/verify/interval_run.h"
 
 namespace shadowprof {
@@ -14,6 +15,8 @@ struct VerifyOptions {
     std::vector<std::string> command;
     std::uint64_t max_instructions = 0;  // after these it runs on unverified; 0: no limit
     Narrow narrow = Narrow::after_the_first;
+    // Called now and then by another thread, until verify_target() returns; may be empty.
+    ProgressListener on_progress;
     // For tests: the emulator sees the lowest bit of this byte of the program's memory inverted.
     GuestAddress flipped;
 };
