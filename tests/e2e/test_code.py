@@ -18,7 +18,7 @@ def instructions_by_function(profile):
 
 
 class MadeAtRunTime(TestCase):
-    ROUNDS = {"rewrite": 500_000, "protect": 100_000, "move": 500_000}
+    ROUNDS = {"rewrite": 500_000, "protect": 100_000, "move": 500_000, "dump": 200_000}
 
     def check(self, how):
         """Runs the victim in both modes. Returns the shares of instructions in code without a
@@ -55,6 +55,9 @@ class MadeAtRunTime(TestCase):
                      profile["modules"][profile.locations[entry["at"]]["module"]]["path"] == "[anon]")
                  for value in entry["top"]}
         self.assertGreater(len(added), 1)
+        shown = self.shadowprof("report", self.profile_path).stdout.decode()
+        self.assertIn("[jit]", shown)
+        self.assertNotIn("[anon]", shown)
 
     def test_memory_that_is_writable_and_executable_in_turns(self):
         shares, _ = self.check("protect")
@@ -64,6 +67,26 @@ class MadeAtRunTime(TestCase):
         shares, _ = self.check("move")
         self.assertGreater(shares["moving"], 0.9)
         self.assertNotIn(None, shares)
+
+    def assert_named(self, shares, profile):
+        self.assertNotIn(None, shares)
+        self.assertAlmostEqual(shares["heavy"] / shares["light"], 3, delta=0.3)
+        added = {location["text"] for location in profile.locations
+                 if location["function"] in ("heavy", "light")}
+        self.assertLessEqual({"add rax, 0x3", "add rax, 0x5"}, added)
+
+    def test_functions_and_code_of_a_jitdump(self):
+        self.assert_named(*self.check("dump"))
+
+    def test_a_jitdump_in_exact_mode(self):
+        done, profile = self.profile(victim("jit"), "dump", "100", options=["--mode=exact"])
+        if done.code == 77:
+            self.skipTest("code cannot be made here")
+        self.assertEqual((done.code, done.stdout), (0, b"jit: right\n"))
+        counts = instructions_by_function(profile)
+        heavy, light = counts["heavy", "[anon]"], counts["light", "[anon]"]
+        # Each step is three instructions, with three more around them.
+        self.assertEqual((heavy, light), (100 * (18_000 + 2), 100 * (6_000 + 2)))
 
 
 class Libraries(TestCase):

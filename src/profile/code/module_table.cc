@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/text/text_format.h"
 #include "profile/code/mapped_file.h"
 
 namespace shadowprof {
@@ -20,7 +21,22 @@ bool is_nameless_file(std::string_view name) {
            name.starts_with("//anon");
 }
 
+// Whether it is the mapping by which a just-in-time compiler shows profilers its file jit-PID.dump.
+bool shows_jit_dump(const Mapping& mapping) {
+    if (!mapping.executable || !mapping.is_file()) return false;
+    std::string_view name = base_name(mapped_path(mapping));
+    constexpr std::string_view start = "jit-", end = ".dump";
+    if (!name.starts_with(start) || !name.ends_with(end)) return false;
+    name.remove_prefix(start.size());
+    return name.size() > end.size() &&
+           name.find_first_not_of("0123456789") == name.size() - end.size();
+}
+
 }  // namespace
+
+bool has_no_file(const Mapping& mapping) {
+    return mapping.name != vdso_module && (!mapping.is_file() || is_nameless_file(mapping.name));
+}
 
 MappedFileOpener ModuleTable::default_opener() {
     return [](const Mapping& mapping) { return open_mapped_file(mapping); };
@@ -38,11 +54,19 @@ CodeLocation ModuleTable::locate(const Mapping* mapping, GuestAddress address,
     const std::string_view anonymous = view ? view->anonymous : anonymous_module;
     if (!mapping) return {pseudo_module(anonymous), address.value};
     if (mapping->name == vdso_module) return {pseudo_module(vdso_module), address - mapping->start};
-    if (!mapping->is_file() || is_nameless_file(mapping->name))
-        return {pseudo_module(anonymous), address.value};
+    if (has_no_file(*mapping)) return {pseudo_module(anonymous), address.value};
     const std::uint32_t module = file_module(*mapping, view);
     const std::uint64_t offset = mapping->file_offset + (address - mapping->start);
     return {module, entries_[module].layout.address_of(offset).value_or(offset)};
+}
+
+void ModuleTable::keep_jit_dump(const MemoryMap& map, const CodeView* view) {
+    std::lock_guard lock(mutex_);
+    const auto module = pseudo_module(view ? view->anonymous : anonymous_module);
+    if (entries_[module].file || entries_.size() >= max_open_files) return;
+    const auto shown = std::ranges::find_if(map.mappings(), shows_jit_dump);
+    if (shown == map.mappings().end()) return;
+    if (auto file = open(*shown, view)) entries_[module].file = std::move(file).value();
 }
 
 std::uint32_t ModuleTable::script(std::string_view name) {
@@ -89,7 +113,7 @@ std::uint32_t ModuleTable::file_module(const Mapping& mapping, const CodeView* v
     FileKey key{mapping.name, mapping.device, mapping.inode};
     if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
     Entry entry{{mapping.name, {}, 0}, {}, {}};
-    if (auto fd = view ? open_mapped_file(mapping, view->files) : opener_(mapping)) {
+    if (auto fd = open(mapping, view)) {
         entry.module.path = mapped_path(mapping);
         struct stat status {};
         if (::fstat(fd->get(), &status) == 0)
@@ -99,6 +123,10 @@ std::uint32_t ModuleTable::file_module(const Mapping& mapping, const CodeView* v
         if (entries_.size() < max_open_files) entry.file = std::move(fd).value();
     }
     return by_file_[key] = add(std::move(entry));
+}
+
+Result<UniqueFd> ModuleTable::open(const Mapping& mapping, const CodeView* view) const {
+    return view ? open_mapped_file(mapping, view->files) : opener_(mapping);
 }
 
 std::uint32_t ModuleTable::pseudo_module(std::string_view name) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/files/fd.h"
@@ -23,6 +24,9 @@
 namespace shadowprof {
 
 inline constexpr std::string_view vdso_module = "[vdso]";
+
+// Whether the memory has no file that can be opened: JIT code, shared memory.
+bool has_no_file(const Mapping& mapping);
 
 // How the code of a process other than the first is named.
 struct CodeView {
@@ -51,6 +55,11 @@ class ModuleTable {
     CodeLocation locate(const Mapping* mapping, GuestAddress address,
                         const CodeView* view = nullptr);
 
+    // Keeps the file of names that a just-in-time compiler in the process writes (a jitdump), if
+    // `map` has one: compilers map it for profilers to find. It becomes the file of the
+    // pseudo-module of code without a file. One for each process is kept.
+    void keep_jit_dump(const MemoryMap& map, const CodeView* view = nullptr);
+
     // The pseudo-module of a script (script_functions.h).
     std::uint32_t script(std::string_view name);
 
@@ -58,9 +67,9 @@ class ModuleTable {
     // A name by which the mapped file can be opened as long as this table exists. It is the file's
     // own name if the file was not kept open.
     std::string path_to(std::uint32_t module) const;
-    // The files of the modules, by index. Pseudo-modules, files that could not be opened and all
-    // files beyond the first few hundred have none. The files' names may lead elsewhere by now, or
-    // nowhere.
+    // The files of the modules, by index. Files that could not be opened and all files beyond the
+    // first few hundred have none, and pseudo-modules at most a jitdump. The files' names may lead
+    // elsewhere by now, or nowhere.
     std::vector<UniqueFd> take_files();
     // Copies of the files, for while they are still needed here.
     std::vector<UniqueFd> copy_files() const;
@@ -75,6 +84,7 @@ class ModuleTable {
 
     static MappedFileOpener default_opener();
     std::uint32_t file_module(const Mapping& mapping, const CodeView* view);
+    Result<UniqueFd> open(const Mapping& mapping, const CodeView* view) const;
     std::uint32_t pseudo_module(std::string_view name);
     std::uint32_t add(Entry entry);
 
@@ -98,13 +108,18 @@ class MapResolver final : public AddressResolver {
         : map_(map), modules_(modules), view_(view) {}
 
     CodeLocation resolve(GuestAddress address) override {
-        return modules_.locate(map_.find(address), address, view_);
+        const Mapping* mapping = map_.find(address);
+        const auto at = modules_.locate(mapping, address, view_);
+        if (mapping && has_no_file(*mapping) && !std::exchange(has_sought_jit_dump_, true))
+            modules_.keep_jit_dump(map_, view_);
+        return at;
     }
 
   private:
     const MemoryMap& map_;
     ModuleTable& modules_;
     const CodeView* view_;
+    bool has_sought_jit_dump_ = false;
 };
 
 }  // namespace shadowprof

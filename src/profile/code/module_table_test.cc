@@ -145,6 +145,37 @@ TEST_CASE("code without a file is in [anon] at its own address") {
     CHECK(table.locate(&memfd, {0x7000010}) == CodeLocation{in_jit.module, 0x7000010});
 }
 
+TEST_CASE("what a just-in-time compiler writes for profilers is kept with its code") {
+    struct File {
+        const char* name;
+        bool executable, kept;
+    };
+    const TemporaryFile names("names");
+    for (const auto& [name, executable, kept] : {File{"jit-12.dump", true, true},
+                                                 {"jit-12.dump", false, false},
+                                                 {"jit-.dump", true, false},
+                                                 {"jit-1x.dump", true, false},
+                                                 {"a-jit-12.dump", true, false}}) {
+        CAPTURE(name);
+        CAPTURE(executable);
+        Mapping shown = file_mapping(fmt::format("/somewhere/{}", name));
+        shown.executable = executable;
+        Mapping code;
+        code.start = {0x10000};
+        code.end = {0x20000};
+        code.executable = true;
+        const MemoryMap map({code, shown});
+        ModuleTable table([&](const Mapping& mapping) -> Result<UniqueFd> {
+            CHECK(mapping.name == shown.name);
+            return UniqueFd(::open(names.path().c_str(), O_RDONLY | O_CLOEXEC));
+        });
+        MapResolver resolver(map, table);
+        const auto at = resolver.resolve({0x12345});
+        const auto files = table.take_files();
+        CHECK(static_cast<bool>(files.at(at.module)) == kept);
+    }
+}
+
 TEST_CASE("the vDSO counts from its start") {
     ModuleTable table;
     Mapping vdso;

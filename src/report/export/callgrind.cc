@@ -7,6 +7,7 @@
 #include "report/export/execution_costs.h"
 #include "report/export/stub_charges.h"
 #include "report/export/writers.h"
+#include "report/symbols/location_name.h"
 #include "report/text/run_text.h"
 
 namespace shadowprof {
@@ -166,7 +167,9 @@ class CallgrindWriter {
 
     std::string object(std::uint32_t module) {
         const auto& modules = input_.profile.modules;
-        return names_.object(module < modules.size() ? modules[module].path : "");
+        if (module >= modules.size()) return names_.object("");
+        const std::string& path = modules[module].path;
+        return names_.object(path.starts_with('/') ? path : shown_module(path));
     }
 
     std::string position(std::uint64_t address, std::uint32_t line) const {

@@ -25,7 +25,7 @@ std::string exported(std::string_view format, std::string_view table = "function
 
 TEST_CASE("folded stacks keep their separators whatever names hold") {
     CHECK(exported("folded") ==
-          "[anon] 5\n"
+          "[jit] 5\n"
           "a:b 15\n"
           "a:b;x\"y;<script> 100\n"
           "a:b;x\"y;<script>;new?line 40\n");
@@ -38,7 +38,7 @@ TEST_CASE("stacks are weighed by their time where that is asked for") {
     StringSink folded, speedscope;
     REQUIRE(write_folded({.profile = profile, .symbols = symbols, .weight = StackWeight::time},
                          folded));
-    CHECK(folded.text() == "[anon] 3\na:b 2\na:b;x\"y;<script>;new?line 1\n");
+    CHECK(folded.text() == "[jit] 3\na:b 2\na:b;x\"y;<script>;new?line 1\n");
     REQUIRE(write_speedscope({.profile = profile, .symbols = symbols, .weight = StackWeight::time},
                              speedscope));
     CHECK(speedscope.text().find("\"nanoseconds\"") != std::string::npos);
@@ -162,7 +162,7 @@ TEST_CASE("callgrind without the program's file has what stacks say, at the star
         "desc: Mode: shadow; 160 instructions followed\n"
         "desc: Note: only by function, from call stacks: cannot read '/no/such/awk,ward', which "
         "was profiled: open: No such file or directory; export where the file is, or put it back\n"
-        "desc: Note: only by function, from call stacks: '[anon]' is code without a file\n"
+        "desc: Note: only by function, from call stacks: '[jit]' is code without a file\n"
         "positions: instr line\n"
         "event: Ir : Instructions executed\n"
         "events: Ir\n"
@@ -191,9 +191,9 @@ TEST_CASE("callgrind without the program's file has what stacks say, at the star
         "fn=(3)\n"
         "0x3000 30 40\n"
         "\n"
-        "ob=(2) [anon]\n"
+        "ob=(2) [jit]\n"
         "fl=(2) ???\n"
-        "fn=(4) [anon]\n"
+        "fn=(4) [jit]\n"
         "0x7f0000001000 0 5\n"
         "\n"
         "totals: 160\n");
@@ -213,7 +213,7 @@ TEST_CASE("speedscope has each frame once and weights of instructions") {
           "\"<script>\", \"file\": \"/src/a\\\"b.c\", \"line\": 20}, {\"name\": \"<script>\", "
           "\"file\": \"/src/a\\\"b.c\", \"line\": 21}, {\"name\": \"new?line\", \"file\": "
           "\"/src/a\\\"b.c\", \"line\": 30}, {\"name\": \"a;b\", \"file\": \"/src/a\\\"b.c\", "
-          "\"line\": 10}, {\"name\": \"[anon]\"}]\n"
+          "\"line\": 10}, {\"name\": \"[jit]\"}]\n"
           "  },\n"
           "  \"profiles\": [\n"
           "    {\"type\": \"sampled\", \"name\": \"awk?ward: instructions\", \"unit\": \"none\", "

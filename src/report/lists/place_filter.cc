@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text/text_format.h"
+#include "report/symbols/location_name.h"
 
 namespace shadowprof {
 namespace {
@@ -31,8 +32,9 @@ PlaceFilter::PlaceFilter(const PlaceRequest& request, const std::vector<Module>&
     : modules_(modules), functions_(request.function) {
     const NameFilter names(request.module);
     for (const Module& module : modules)
-        is_meant_.push_back((names.matches(module.path) || names.matches(base_name(module.path))) &&
-                            !(request.own_only && is_system_library(module.path)));
+        is_meant_.push_back(
+            (names.matches(module.path) || names.matches(shown_module(module.path))) &&
+            !(request.own_only && is_system_library(module.path)));
 }
 
 bool PlaceFilter::matches(SymbolSource& symbols, CodeLocation at) const {

@@ -16,7 +16,7 @@ bool is_system_library(std::string_view module_path);
 
 struct PlaceRequest {
     std::string function;   // name or pattern; empty: all
-    std::string module;     // path, file name, or a pattern of either; empty: all
+    std::string module;     // path, shown_module(), or a pattern of either; empty: all
     bool own_only = false;  // leaves out what is_system_library()
 
     bool is_all() const { return function.empty() && module.empty() && !own_only; }

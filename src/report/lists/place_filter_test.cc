@@ -32,6 +32,7 @@ TEST_CASE("places are chosen by file, by function, and by whose code it is") {
     CHECK(chosen({.module = "libc.so.6"}) == "-+--");
     CHECK(chosen({.module = "libc*"}) == "-+--");
     CHECK(chosen({.module = "/opt/*"}) == "+---");
+    CHECK(chosen({.module = "[jit]"}) == "--+-");
     CHECK(chosen({.module = "[anon]"}) == "--+-");
     CHECK(chosen({.own_only = true}) == "+-+-");
     CHECK(chosen({.function = "f", .module = "app", .own_only = true}) == "+---");

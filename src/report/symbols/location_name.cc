@@ -3,12 +3,19 @@
 #include <fmt/format.h>
 
 #include "base/text/text_format.h"
+#include "profile/code/anonymous_module.h"
 
 namespace shadowprof {
 
+std::string shown_module(std::string_view path) {
+    if (path == anonymous_module) return "[jit]";
+    if (const auto process = process_of_anonymous_module(path))
+        return fmt::format("[jit {}]", *process);
+    return printable(base_name(path));
+}
+
 std::string module_name(const std::vector<Module>& modules, std::uint32_t index) {
-    if (index >= modules.size()) return "?";
-    return printable(base_name(modules[index].path));
+    return index < modules.size() ? shown_module(modules[index].path) : "?";
 }
 
 std::string without_arguments(std::string_view function) {

@@ -8,7 +8,11 @@
 
 namespace shadowprof {
 
-// The base name of a module's file; "?" if there is no such module.
+// What reports call the module of a path: the base name of its file. Code without a file is
+// "[jit]", or "[jit 4711]" of another process than the first, since just-in-time compilers make it.
+std::string shown_module(std::string_view path);
+
+// shown_module() of a module; "?" if there is no such module.
 std::string module_name(const std::vector<Module>& modules, std::uint32_t index);
 
 // Returns "deflate_fast+0x40", without the offset at the function's start, or "gzip+0x4a10", the

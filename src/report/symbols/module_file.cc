@@ -3,13 +3,15 @@
 #include <sys/stat.h>
 
 #include "base/text/text_format.h"
+#include "report/symbols/location_name.h"
 
 namespace shadowprof {
 
 Result<std::unique_ptr<ElfFile>> open_module_file(const Module& module) {
     const std::string path = printable(module.path);
     if (!module.path.starts_with('/'))
-        return Error{ErrorCode::not_found, 0, fmt::format("'{}' is code without a file", path)};
+        return Error{ErrorCode::not_found, 0,
+                     fmt::format("'{}' is code without a file", shown_module(module.path))};
     auto file = ElfFile::open(module.path);
     if (!file)
         return Error{file.error().code, file.error().sys_errno,

@@ -27,6 +27,11 @@ ModuleSymbols::ModuleSymbols(NamedFunctions functions, StringPool& strings)
                                                           std::span<const AddressRange>()),
                     strings) {}
 
+ModuleSymbols::ModuleSymbols(std::unique_ptr<JitDump> dump, StringPool& strings)
+    : ModuleSymbols(dump->functions(), strings) {
+    jit_dump_ = std::move(dump);
+}
+
 CodeSymbol ModuleSymbols::describe(std::uint64_t address) {
     CodeSymbol symbol;
     if (const FunctionRange* function = functions_->find(address)) {
@@ -54,7 +59,8 @@ DebugInfo* ModuleSymbols::debug_info() {
 }
 
 std::size_t ModuleSymbols::read(std::uint64_t address, std::span<std::byte> to) const {
-    return file_ != nullptr ? file_->read(address, to) : 0;
+    if (file_ != nullptr) return file_->read(address, to);
+    return jit_dump_ != nullptr ? jit_dump_->code(address, to) : 0;
 }
 
 }  // namespace shadowprof

@@ -8,6 +8,7 @@
 
 #include "report/symbols/debug_info.h"
 #include "report/symbols/elf/elf_file.h"
+#include "report/symbols/elf/jit_dump.h"
 #include "report/symbols/function_tables.h"
 
 namespace shadowprof {
@@ -24,14 +25,15 @@ class ModuleSymbols {
                                                        FunctionTables* tables = nullptr);
     ModuleSymbols(std::unique_ptr<ElfFile> file, std::shared_ptr<const FunctionTable> functions,
                   StringPool& strings);
-    // For code without a file.
+    // For code without a file, with the names of a perf map or of a jitdump.
     ModuleSymbols(NamedFunctions functions, StringPool& strings);
+    ModuleSymbols(std::unique_ptr<JitDump> dump, StringPool& strings);
 
     // From now on debug information is not read, and symbols have the names of functions alone.
     void leave_out_lines() { debug_info_tried_ = true; }
 
     CodeSymbol describe(std::uint64_t address);
-    // ElfFile::read(); 0 without a file.
+    // Copies code at `address`; returns how many bytes were copied, 0 if it is not known.
     std::size_t read(std::uint64_t address, std::span<std::byte> to) const;
     // Calls visit(start, end, name, entry) for each range that belongs to a function, by ascending
     // address.
@@ -73,7 +75,9 @@ class ModuleSymbols {
     DebugInfo* debug_info();
 
     StringPool& strings_;
-    std::unique_ptr<ElfFile> file_;                   // null for code without a file
+    std::unique_ptr<ElfFile> file_;      // null for code without a file
+    std::unique_ptr<JitDump> jit_dump_;  // may be null
+
     std::shared_ptr<const FunctionTable> functions_;  // not null
     std::unique_ptr<DebugInfo> debug_info_;
     bool debug_info_tried_ = false;

@@ -58,11 +58,12 @@ ModuleSymbols* Symbolizer::module(std::uint32_t index) {
     return state.symbols.get();
 }
 
-Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_pseudo_module(const Module& module) {
-    if (module.path == "[vdso]") {
-        TRY_ASSIGN(UniqueFd image, vdso_image());
-        return ModuleSymbols::open(fmt::format("/proc/self/fd/{}", image.get()), {}, strings_);
-    }
+Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_vdso() {
+    TRY_ASSIGN(UniqueFd image, vdso_image());
+    return ModuleSymbols::open(fmt::format("/proc/self/fd/{}", image.get()), {}, strings_);
+}
+
+Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_perf_map(const Module& module) {
     const auto process = process_of_anonymous_module(module.path);
     const std::string names = process                           ? perf_map_path(*process)
                               : module.path == anonymous_module ? options_.perf_map
@@ -70,6 +71,20 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_pseudo_module(const Modu
     if (names.empty()) return Error{ErrorCode::not_found, 0, "no file"};
     TRY_ASSIGN(auto functions, read_perf_map(names));
     return std::make_unique<ModuleSymbols>(std::move(functions), strings_);
+}
+
+// Returns null if it has no names. That needs no note, as most such code has none.
+std::unique_ptr<ModuleSymbols> Symbolizer::open_code_without_file(std::uint32_t index) {
+    const Module& module = modules_[index];
+    if (index < options_.files.size() && options_.files[index]) {
+        auto dump = JitDump::read(fmt::format("/proc/self/fd/{}", options_.files[index].get()));
+        if (dump) return std::make_unique<ModuleSymbols>(std::move(*dump), strings_);
+        notes_.push_back(
+            fmt::format("{}: the names that its compiler wrote (jit-PID.dump) are not used: {}",
+                        module.path, dump.error().message));
+    }
+    auto opened = open_perf_map(module);
+    return opened ? std::move(*opened) : nullptr;
 }
 
 // Prefers the path if it is usable, as debug information is found beside it.
@@ -94,11 +109,11 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_file_module(std::uint32_
 
 std::unique_ptr<ModuleSymbols> Symbolizer::open_module(std::uint32_t index) {
     const Module& module = modules_[index];
-    if (module.path.starts_with('[')) {
-        // Code without a file usually has no names, which needs no note.
-        auto opened = open_pseudo_module(module);
+    if (module.path == "[vdso]") {
+        auto opened = open_vdso();
         return opened ? std::move(*opened) : nullptr;
     }
+    if (module.path.starts_with('[')) return open_code_without_file(index);
     auto opened = open_file_module(index);
     if (!opened) {
         notes_.push_back(fmt::format("{}: no symbols: {}", module.path, opened.error().message));

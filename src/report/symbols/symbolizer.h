@@ -18,9 +18,10 @@ struct SymbolizerOptions {
     // A prefix of module paths: "/proc/PID/root" for a target in another mount namespace.
     std::string root;
     // The perf map of the first process's just-in-time compiler, for code in "[anon]"; empty for
-    // none. Those of other processes are where perf_map_path() says.
+    // none. Those of other processes are where perf_map_path() says. A process that has a jitdump
+    // needs none.
     std::string perf_map;
-    // The mapped files, by module, where they are known. They are used if a path leads to another
+    // ModuleTable::take_files(), where they are known. They are used if a path leads to another
     // file by now. A module of size 0 without a file was never opened, and its path is not tried.
     // Must outlive the symbolizer.
     std::span<const UniqueFd> files;
@@ -55,7 +56,9 @@ class Symbolizer final : public SymbolSource {
     std::unique_ptr<ModuleSymbols> open_module(std::uint32_t index);
     Result<std::unique_ptr<ModuleSymbols>> open_file_module(std::uint32_t index);
     Result<std::string> file_of(std::uint32_t index) const;
-    Result<std::unique_ptr<ModuleSymbols>> open_pseudo_module(const Module& module);
+    Result<std::unique_ptr<ModuleSymbols>> open_vdso();
+    std::unique_ptr<ModuleSymbols> open_code_without_file(std::uint32_t index);
+    Result<std::unique_ptr<ModuleSymbols>> open_perf_map(const Module& module);
     void name_scripts();
 
     std::vector<Module> modules_;

@@ -2,12 +2,15 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "base/text/text_format.h"
 #include "profile/code/anonymous_module.h"
+#include "profile/code/script_functions.h"
 #include "profile/statistics/batch_means.h"
+#include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
 
 namespace shadowprof {
@@ -85,10 +88,31 @@ std::string unnamed_functions(const Profile& profile, SymbolSource& symbols,
             percent(most.share), printable(path));
     if (path == anonymous_module || process_of_anonymous_module(path))
         return fmt::format(
-            "{} is in code without names that the program made: let its compiler write "
-            "/tmp/perf-PID.map, as by node --perf-basic-prof or python3 -X perf.",
-            percent(most.share));
+            "{} is in code without names that a just-in-time compiler made ({}): let it write "
+            "its names, as by node --perf-basic-prof, java -XX:+UnlockDiagnosticVMOptions "
+            "-XX:+DumpPerfMapAtExit or python3 -X perf.",
+            percent(most.share), shown_module(path));
     return "";
+}
+
+// Where CPython executes a script's functions that are not read from it.
+std::string unread_scripts(const Profile& profile, SymbolSource& symbols,
+                           const HotFunctions& functions) {
+    const bool is_read = std::ranges::any_of(profile.modules, [](const Module& module) {
+        return script_of_module(module.path).has_value();
+    });
+    if (profile.stacks.empty() || is_read) return "";
+    double share = 0;
+    for (const HotFunction& each : functions.list) {
+        const std::string_view name = symbols.symbol(each.at).function;
+        if (name.starts_with("_PyEval_EvalFrame") || name.starts_with("PyEval_EvalFrame"))
+            share += each.share;
+    }
+    if (share < much_unnamed) return "";
+    return fmt::format(
+        "{} is in the interpreter of a Python whose functions cannot be read: those of CPython "
+        "3.11 to 3.13 can. Others from 3.12 on name them with python3 -X perf.",
+        percent(share));
 }
 
 std::string time_is_elsewhere(const HotFunctions& functions) {
@@ -108,9 +132,12 @@ std::string time_is_elsewhere(const HotFunctions& functions) {
 
 std::vector<std::string> advice(const Profile& profile, SymbolSource& symbols,
                                 const HotFunctions& functions) {
-    std::vector<std::string> sentences = {
-        partial_counts(profile.sampling), few_samples(profile), ended_by_input(profile),
-        unnamed_functions(profile, symbols, functions), time_is_elsewhere(functions)};
+    std::vector<std::string> sentences = {partial_counts(profile.sampling),
+                                          few_samples(profile),
+                                          ended_by_input(profile),
+                                          unnamed_functions(profile, symbols, functions),
+                                          unread_scripts(profile, symbols, functions),
+                                          time_is_elsewhere(functions)};
     std::erase(sentences, "");
     return sentences;
 }

@@ -83,10 +83,27 @@ TEST_CASE("code without names is told by where it is") {
         profile.modules.back().path = path;
         sentences = advice_for(profile);
         REQUIRE(sentences.size() == 1);
-        CHECK(sentences[0].starts_with("48.4% is in code without names that the program made"));
+        CHECK(sentences[0].starts_with("48.4% is in code without names that a just-in-time"));
+        CHECK(sentences[0].find("([jit") != std::string::npos);
     }
     profile.modules.back().path = "[vdso]";
     CHECK(advice_for(profile).empty());
+}
+
+TEST_CASE("a Python whose functions were not read is told") {
+    Profile profile = rich_profile();
+    auto symbols = sample_symbols();
+    const CodeLocation eval{0, 0x99'0000};
+    symbols.add(eval, {.function = "_PyEval_EvalFrameDefault", .function_start = eval.address}, "");
+    profile.stacks.push_back({{eval}, profile.stacks[0].instructions, 1});
+    profile.stacks.back().time_ns = profile.stacks.back().instructions;
+    const auto sentences = [&] {
+        return advice(profile, symbols, hot_functions(profile, symbols));
+    };
+    REQUIRE(sentences().size() == 1);
+    CHECK(sentences()[0].starts_with("48.4% is in the interpreter of a Python"));
+    profile.modules.push_back({.path = "[python] /srv/app.py"});
+    CHECK(sentences().empty());
 }
 
 TEST_CASE("where time is in other functions than instructions, both are to be looked at") {

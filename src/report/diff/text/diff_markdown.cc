@@ -7,6 +7,7 @@
 #include "report/diff/text/diff_report.h"
 #include "report/diff/text/diff_words.h"
 #include "report/diff/text/escape.h"
+#include "report/symbols/location_name.h"
 
 namespace shadowprof {
 namespace {
@@ -104,8 +105,7 @@ std::string entry_markdown(const DiffTable& table, const DiffEntry& entry, CutMa
     std::string change = difference_text(table.unit, entry.difference());
     if (entry.error && *entry.error > 0) change += fmt::format(" ± {:.2f}", 100 * *entry.error);
     std::string names = text.cell(entry.name, max_name);
-    for (const std::string& more :
-         {entry.place.detail, entry.source, std::string(base_name(entry.module))})
+    for (const std::string& more : {entry.place.detail, entry.source, shown_module(entry.module)})
         if (!more.empty()) names += ", " + text.cell(more, max_place);
     return fmt::format(
         "| {} | {} | {} | {} | {} |\n", names, quantity_text(table.unit, entry.base_or_zero.value),

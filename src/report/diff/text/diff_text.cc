@@ -132,7 +132,7 @@ class DiffText {
         std::string names =
             printable(is_by_function(kind) ? without_arguments(entry.name) : entry.name);
         for (const std::string& more :
-             {entry.place.detail, entry.source, std::string(base_name(entry.module))})
+             {entry.place.detail, entry.source, shown_module(entry.module)})
             if (!more.empty()) names += "  " + printable(more);
         return names;
     }

@@ -6,6 +6,7 @@
 
 #include "base/text/numbered.h"
 #include "base/text/text_format.h"
+#include "report/symbols/location_name.h"
 
 namespace shadowprof {
 namespace {
@@ -76,7 +77,8 @@ std::vector<std::string> matching_words(const Diff& diff) {
     for (const MatchedModule& module : diff.modules) {
         const std::size_t list =
             module.in_both() ? (module.same_build ? 0 : 1) : (module.numbers[1].empty() ? 2 : 3);
-        lists[list] += fmt::format("{}{}", lists[list].empty() ? "" : ", ", base_name(module.path));
+        lists[list] +=
+            fmt::format("{}{}", lists[list].empty() ? "" : ", ", shown_module(module.path));
     }
     std::vector<std::string> words;
     const auto add = [&](std::string_view what, const std::string& list) {

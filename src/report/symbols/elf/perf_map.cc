@@ -1,10 +1,10 @@
 #include "report/symbols/elf/perf_map.h"
 
 #include <charconv>
-#include <map>
 #include <optional>
 
 #include "base/files/file_text.h"
+#include "report/symbols/elf/latest_ranges.h"
 
 namespace shadowprof {
 namespace {
@@ -26,47 +26,19 @@ std::optional<FunctionRange> parse_line(std::string_view line) {
     return FunctionRange{*start, *start + *size, line};
 }
 
-// Entries by start, with names in the text of the map. Adding an entry cuts or removes those that
-// it overlaps.
-class FunctionRanges {
-  public:
-    void add(const FunctionRange& entry) {
-        auto it = entries_.lower_bound(entry.start);
-        if (it != entries_.begin()) {
-            FunctionRange& before = std::prev(it)->second;
-            if (before.end > entry.end)  // the new one lies inside, so the part behind it stays
-                entries_.emplace(entry.end, FunctionRange{entry.end, before.end, before.name});
-            before.end = std::min(before.end, entry.start);
-        }
-        while (it != entries_.end() && it->second.start < entry.end) {
-            const FunctionRange old = it->second;
-            it = entries_.erase(it);
-            if (old.end > entry.end)
-                entries_.emplace(entry.end, FunctionRange{entry.end, old.end, old.name});
-        }
-        entries_.insert_or_assign(entry.start, entry);
-    }
-    NamedFunctions list() const {
-        NamedFunctions list;
-        for (const auto& [start, entry] : entries_)
-            list.functions.push_back({entry.start, entry.end, list.names.add(entry.name)});
-        return list;
-    }
-
-  private:
-    std::map<std::uint64_t, FunctionRange> entries_;
-};
-
 }  // namespace
 
 NamedFunctions parse_perf_map(std::string_view text) {
-    FunctionRanges entries;
+    LatestRanges<std::string_view> entries;
     while (!text.empty()) {
         auto line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
-        if (const auto entry = parse_line(line)) entries.add(*entry);
+        if (const auto entry = parse_line(line)) entries.add(entry->start, entry->end, entry->name);
     }
-    return entries.list();
+    NamedFunctions named;
+    for (const auto& [start, entry] : entries.all())
+        named.functions.push_back({start, entry.end, named.names.add(entry.value)});
+    return named;
 }
 
 Result<NamedFunctions> read_perf_map(const std::string& path) {
