@@ -53,7 +53,9 @@ Result<void> check_child_namespaces(pid_t tid) {
         if (!here || here == read_namespace(tid, for_children)) continue;
         return Error{
             ErrorCode::permission, 0,
-            fmt::format("its next child is to be the first process of a {} namespace", name)};
+            fmt::format(
+                "its children would be in another {} namespace than itself (unshare, setns)",
+                name)};
     }
     return {};
 }

@@ -59,7 +59,7 @@ TEST_CASE("no replica is forked where it would be the first process of a namespa
             MESSAGE("skipped: namespaces are refused here");
             continue;
         }
-        check_fork_is_refused(**target, "first process");
+        check_fork_is_refused(**target, "in another");
         facts->stop = true;
         CHECK(exit_code_at_end(hub, **target) == row.expected_status);
     }

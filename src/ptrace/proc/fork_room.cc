@@ -159,18 +159,22 @@ std::optional<std::string> shortage(const ForkNeeds& needs, const CgroupRoom& cg
                                     const MachineMemory& machine, std::size_t replicas) {
     const auto bytes = needs.memory_bytes(replicas);
     if (cgroup.memory_bytes && *cgroup.memory_bytes < bytes)
-        return fmt::format("its memory cgroup leaves less than the {} that it could need",
-                           in_mib(bytes));
+        return fmt::format(
+            "its memory cgroup has less than {} left, which a forked copy could need",
+            in_mib(bytes));
     if (machine.available_bytes < bytes)
-        return fmt::format("the machine's memory is used up but for less than {}", in_mib(bytes));
+        return fmt::format(
+            "the machine has less than {} of memory left, which a forked copy could need",
+            in_mib(bytes));
     // The target must still be able to commit as much as a replica takes.
     if (machine.strict_accounting && machine.uncommitted_bytes < 2 * replicas * needs.data_bytes)
-        return "vm.overcommit_memory=2 leaves too little to commit";
+        return "vm.overcommit_memory is 2, and the commit limit leaves too little for a forked "
+               "copy";
     // A page cannot be copied if its pool is empty: the write to it kills the process.
     if (machine.free_huge_bytes < needs.huge_bytes)
-        return "it has huge pages, and their pool has too few to copy them";
+        return "it has huge pages, and too few are free to copy them (vm.nr_hugepages)";
     if (cgroup.processes && *cgroup.processes < min_processes + replicas)
-        return "pids.max of its cgroup is near";
+        return "its cgroup is close to its limit on processes (pids.max)";
     return std::nullopt;
 }
 

@@ -67,7 +67,7 @@ std::uint64_t signal_set(std::string_view text, std::string_view name) {
 }
 
 Error invalid(std::string_view what) {
-    return {ErrorCode::invalid, 0, fmt::format("{} makes no sense", what)};
+    return {ErrorCode::invalid, 0, fmt::format("{} has an unexpected format", what)};
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ void offer_to_oom_killer(pid_t pid) {
 Result<ProcStatus> ProcStatus::parse(std::string_view text) {
     const auto state = status_field(text, "State");
     const auto tgid = to_number<pid_t>(status_field(text, "Tgid"));
-    if (state.empty() || !tgid) return invalid("/proc status");
+    if (state.empty() || !tgid) return invalid("/proc/PID/status");
     const auto uids = status_field(text, "Uid");
     const auto effective = uids.substr(std::min(uids.find('\t'), uids.size()));
     return ProcStatus{
@@ -126,13 +126,13 @@ Result<ProcStat> ProcStat::parse(std::string_view text) {
     // Indices count from the state, which is field 3 in proc(5).
     constexpr std::size_t state = 0, ppid = 1, minflt = 7, utime = 11, stime = 12, processor = 36;
     const auto fields = stat_fields_from_state(text);
-    if (fields.size() <= processor) return invalid("/proc stat");
+    if (fields.size() <= processor) return invalid("/proc/PID/stat");
     const auto parent = to_number<pid_t>(fields[ppid]);
     const auto faults = to_number<std::uint64_t>(fields[minflt]);
     const auto user = to_number<std::uint64_t>(fields[utime]);
     const auto system = to_number<std::uint64_t>(fields[stime]);
     const auto cpu = to_number<int>(fields[processor]);
-    if (!parent || !faults || !user || !system || !cpu) return invalid("/proc stat");
+    if (!parent || !faults || !user || !system || !cpu) return invalid("/proc/PID/stat");
     const auto tick_ns = 1'000'000'000ull / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
     return ProcStat{fields[state].front(), *parent,           *faults,
                     *user * tick_ns,       *system * tick_ns, *cpu};
@@ -174,7 +174,7 @@ Result<std::uint64_t> read_anonymous_pages(pid_t pid) {
     TRY_ASSIGN(const auto text, read_proc_text(fmt::format("/proc/{}/statm", pid)));
     unsigned long long size = 0, resident = 0, of_files = 0;
     if (std::sscanf(text.c_str(), "%llu %llu %llu", &size, &resident, &of_files) != 3)
-        return Error{ErrorCode::invalid, 0, "statm has not its fields"};
+        return Error{ErrorCode::invalid, 0, "/proc/PID/statm has an unexpected format"};
     return resident - std::min(resident, of_files);
 }
 
@@ -182,7 +182,7 @@ Result<bool> has_fixed_addresses(pid_t pid) {
     TRY_ASSIGN(const auto text, read_proc_text(fmt::format("/proc/{}/personality", pid)));
     unsigned long persona = 0;
     if (std::sscanf(text.c_str(), "%lx", &persona) != 1)
-        return Error{ErrorCode::invalid, 0, "personality is no number"};
+        return Error{ErrorCode::invalid, 0, "/proc/PID/personality has an unexpected format"};
     return (persona & ADDR_NO_RANDOMIZE) != 0;
 }
 
@@ -219,7 +219,8 @@ Result<ThreadRuns> read_thread_runs(pid_t pid, pid_t tid) {
     for (std::uint64_t* each : {&runs.run_ns, &waited_ns, &runs.runs}) {
         while (at != end && *at == ' ') ++at;
         const auto [next, error] = std::from_chars(at, end, *each);
-        if (error != std::errc{}) return Error{ErrorCode::invalid, 0, "schedstat has no times"};
+        if (error != std::errc{})
+            return Error{ErrorCode::invalid, 0, "/proc/PID/schedstat has an unexpected format"};
         at = next;
     }
     return runs;

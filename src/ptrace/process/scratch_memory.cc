@@ -33,7 +33,7 @@ std::size_t whole_pages(std::size_t bytes) {
 
 Error forbidden(std::string_view how) {
     return {ErrorCode::permission, 0,
-            fmt::format("the program forbids itself executable anonymous memory ({})", how)};
+            fmt::format("no executable memory can be added to the program: {}", how)};
 }
 
 // Refuses filters that are not known to be our own, since reading a filter takes CAP_SYS_ADMIN.
@@ -44,7 +44,7 @@ Result<void> check_filters(pid_t tid) {
     TRY_ASSIGN(const ProcStatus own, read_proc_status(::getpid()));
     const ProcStatus first = read_proc_status(1).value_or(ProcStatus{});
     if (has_same_filters(target, own, ::getpid(), first)) return {};
-    return forbidden("perhaps, by a seccomp filter");
+    return forbidden("its seccomp filter may forbid it");
 }
 
 // Injected calls, which undo their effects unless keep() is called.
@@ -84,11 +84,12 @@ class Injection {
 // file's name.
 Result<void> Injection::check_policy() {
     TRY_ASSIGN(const std::int64_t mdwe, session_.call(SYS_prctl, {PR_GET_MDWE, 0, 0, 0, 0}));
-    if (mdwe > 0) return forbidden("PR_SET_MDWE");
+    if (mdwe > 0) return forbidden("it has forbidden that itself (PR_SET_MDWE)");
     const auto page =
         call("mmap", SYS_mmap,
              {0, page_bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, no_descriptor, 0});
-    if (!page && page.error().code == ErrorCode::permission) return forbidden("by policy");
+    if (!page && page.error().code == ErrorCode::permission)
+        return forbidden("the system forbids it, as policies of SELinux do");
     if (!page) return page.error();
     name_ = GuestAddress{*page};
     return {};
@@ -100,13 +101,13 @@ Result<UniqueFd> Injection::make_file(std::size_t bytes) {
         const auto size = static_cast<ssize_t>(file_name.size() + 1);
         if (pwrite(memory.get(), file_name.data(), file_name.size() + 1,
                    static_cast<off_t>(name_->value)) != size)
-            return errno_error("write to the target");
+            return errno_error("write to the program's memory");
     }
     TRY_ASSIGN(descriptor_, call("memfd_create", SYS_memfd_create, {name_->value, MFD_CLOEXEC}));
     TRY(call("ftruncate", SYS_ftruncate, {*descriptor_, bytes}));
     const auto path = fmt::format("/proc/{}/fd/{}", tid_, *descriptor_);
     UniqueFd ours(open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!ours) return errno_error("open the scratch memory");
+    if (!ours) return errno_error("open the memory for timing loads");
     return ours;
 }
 
@@ -124,7 +125,7 @@ Result<MemoryRange> Injection::map(std::size_t code_bytes, std::size_t bytes) {
 
 Result<std::byte*> map_ours(const UniqueFd& file, std::size_t bytes) {
     void* ours = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-    if (ours == MAP_FAILED) return errno_error("map the scratch memory");
+    if (ours == MAP_FAILED) return errno_error("map the memory for timing loads");
     return static_cast<std::byte*>(ours);
 }
 
@@ -134,7 +135,7 @@ Result<ScratchMemory> ScratchMemory::inject(ScopedStop& stop, std::span<const st
                                             std::size_t data_bytes) {
     Target& target = stop.target();
     if (stop.threads().empty())
-        return Error{ErrorCode::unsupported, 0, "no thread of the target stands still"};
+        return Error{ErrorCode::unsupported, 0, "no thread of the program could be stopped"};
     StoppedThread& thread = *RemoteSyscall::threads_to_borrow(stop.threads()).front();
     TRY(check_filters(thread.tid()));
     TRY_ASSIGN(auto session, target.borrow(thread));
@@ -144,13 +145,14 @@ Result<ScratchMemory> ScratchMemory::inject(ScopedStop& stop, std::span<const st
     TRY(injection.check_policy());
     TRY_ASSIGN(const UniqueFd file, injection.make_file(bytes));
     struct stat about = {};
-    if (fstat(file.get(), &about) != 0) return errno_error("look at the scratch memory");
+    if (fstat(file.get(), &about) != 0) return errno_error("look at the memory for timing loads");
     TRY_ASSIGN(std::byte* const ours, map_ours(file, bytes));
     std::copy(code.begin(), code.end(), ours);
     auto range = injection.map(code_bytes, bytes);
     if (!range) {
         munmap(ours, bytes);
-        if (range.error().code == ErrorCode::permission) return forbidden("by policy");
+        if (range.error().code == ErrorCode::permission)
+            return forbidden("the system forbids it, as policies of SELinux do");
         return std::move(range).error();
     }
     injection.keep();

@@ -299,7 +299,8 @@ Result<GuestAddress> Target::syscall_instruction() {
     TRY_ASSIGN(const MemoryMap map, read_memory_map(live_thread_id()));
     syscall_instruction_ = find_syscall_instruction(map, memory);
     if (syscall_instruction_) return *syscall_instruction_;
-    return Error{ErrorCode::unsupported, 0, "the target maps no syscall instruction"};
+    return Error{ErrorCode::unsupported, 0,
+                 "the program's code has no SYSCALL instruction that shadowprof could use"};
 }
 
 std::optional<ReturnCode> Target::return_code() {

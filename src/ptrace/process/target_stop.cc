@@ -118,13 +118,14 @@ Result<void> Target::settle_all(StopCourse& course) {
             sleep = std::min<WaitHub::Duration>(2 * sleep, longest_sleep);
         }
         if (slept >= max_sleep)
-            return Error{ErrorCode::system, 0,
-                         fmt::format("thread {} of the target does not stop (state {})", late[0],
-                                     read_thread_state(pid_, late[0]).value_or('X'))};
+            return Error{
+                ErrorCode::system, 0,
+                fmt::format("thread {} of the program does not stop: its state in /proc is {}",
+                            late[0], read_thread_state(pid_, late[0]).value_or('X'))};
         course.observe(Clock::now());
     }
     return Error{ErrorCode::interrupted, 0,
-                 "its threads did not all stop within the time of a live sample"};
+                 "some threads did not stop in the time that a live sample may take"};
 }
 
 std::vector<pid_t> Target::moving() const {

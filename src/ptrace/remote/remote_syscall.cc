@@ -67,10 +67,12 @@ Result<RemoteSyscall> RemoteSyscall::borrow(StoppedThread& thread, GuestAddress 
 
 Result<RemoteSyscall> RemoteSyscall::begin_at(StoppedThread& thread, SyscallInstruction place,
                                               std::uint64_t ptrace_options) {
-    if (!thread.status().is_trap()) return unsupported("the thread is not in a trap");
+    if (!thread.status().is_trap())
+        return unsupported(
+            "the thread was stopped where it can make no system call for shadowprof");
     ProcessMemory memory(thread.tid());
     if (!is_syscall_instruction(memory, place.instruction))
-        return unsupported("there is no syscall instruction to borrow");
+        return unsupported("the SYSCALL instruction that shadowprof used in the program is gone");
     TRY_ASSIGN(const auto saved, thread.registers());
     TRY_ASSIGN(const bool restartable, in_restartable_sequence(thread, saved.rip));
     if (restartable) return unsupported("the thread is inside a restartable sequence");
@@ -199,7 +201,7 @@ Result<WaitStatus> RemoteSyscall::advance(int signal, Limit limit) {
     TRY_ASSIGN(const bool has_stopped, thread_->has_stopped(*limit));
     if (has_stopped) return thread_->status();
     thread_ = nullptr;
-    return Error{ErrorCode::permission, 0, "a call in its place takes too long"};
+    return Error{ErrorCode::permission, 0, "the system call takes too long"};
 }
 
 }  // namespace shadowprof

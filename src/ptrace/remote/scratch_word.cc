@@ -18,7 +18,7 @@ constexpr std::uint64_t searched_bytes = 16 * page_bytes;
 Result<Word> read_word(int memory, GuestAddress address) {
     Word value = 0;
     if (::pread(memory, &value, sizeof value, static_cast<off_t>(address.value)) != sizeof value)
-        return errno_error("read a word of the target");
+        return errno_error("read the program's stack");
     return value;
 }
 
@@ -39,8 +39,7 @@ Result<ScratchWord> ScratchWord::find(const StoppedThread& thread) {
     TRY_ASSIGN(UniqueFd memory, open_process_memory(thread.tid(), O_RDWR));
     const std::uint64_t end = (registers.rsp - red_zone_bytes) & ~(sizeof(Word) - 1);
     const auto address = find_zero(memory.get(), end);
-    if (!address)
-        return Error{ErrorCode::unsupported, 0, "the process has no room for an argument"};
+    if (!address) return Error{ErrorCode::unsupported, 0, "its stack has no unused word"};
     return ScratchWord(std::move(memory), *address);
 }
 
@@ -59,7 +58,7 @@ Result<Word> ScratchWord::read() const {
 Result<void> ScratchWord::write(Word value) {
     if (::pwrite(memory_.get(), &value, sizeof value, static_cast<off_t>(address_.value)) !=
         sizeof value)
-        return errno_error("write a word of the target");
+        return errno_error("write to the program's stack");
     return {};
 }
 

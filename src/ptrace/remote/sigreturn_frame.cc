@@ -96,7 +96,7 @@ Result<std::size_t> write_sigreturn_frame(const user_regs_struct& registers,
                                           std::span<const std::byte> extended,
                                           std::span<std::byte> to, GuestAddress at) {
     const auto no_room =
-        Error{ErrorCode::unsupported, 0, "a thread has more state than a frame has room"};
+        Error{ErrorCode::unsupported, 0, "the registers of a thread take more room than expected"};
     if (to.size() < sizeof(KernelContext)) return no_room;
     if (extended.empty()) {
         write_context(registers, signal_mask, {0}, to);

@@ -69,18 +69,22 @@ Result<Parent> find_parent(ScopedStop& stop) {
     if (target.is_own_child()) return Parent::ours_at_once;
     if (!shares_our_pid_namespace(target.pid()))
         return visible_to_others(
-            "it lives in another PID namespace, whose first process would see its replicas");
+            "it is in another PID namespace, whose first process would see its forked copies as "
+            "children");
     if (target.pid() == 1 || read_namespace_pid(target.pid()).value_or(0) == 1)
         return visible_to_others(
-            "it is the first process of its PID namespace and would see its replicas");
+            "it is the first process of its PID namespace and would see its forked copies as "
+            "children");
     TRY_ASSIGN(const bool has_heir, has_orphan_heir(stop));
     if (has_heir)
-        return visible_to_others("it or an ancestor inherits orphans and would see its replicas");
+        return visible_to_others(
+            "it or an ancestor inherits orphans (PR_SET_CHILD_SUBREAPER) and would see its forked "
+            "copies");
     if (target.is_born() && descends_from_us(target.pid())) return Parent::ours;
     if (!reaps_strangers(1))
         return visible_to_others(
-            "the first process of its PID namespace may not be an init, and would see the end of "
-            "a child that it never had");
+            "process 1 is not an init that shadowprof knows (docker run --init starts one), and "
+            "would see children end that it never had");
     return Parent::reaper;
 }
 
@@ -90,8 +94,9 @@ Result<void> check_parent(pid_t pid, Parent parent) {
     const bool is_expected =
         parent == Parent::ours ? stat.parent_pid == ::getpid() : reaps_strangers(stat.parent_pid);
     if (is_expected) return {};
-    return visible_to_others(
-        fmt::format("process {} inherits orphans and would see its replicas", stat.parent_pid));
+    return visible_to_others(fmt::format(
+        "process {} inherits orphans (PR_SET_CHILD_SUBREAPER) and would see its forked copies",
+        stat.parent_pid));
 }
 
 // Lets `first`, a child of the target, create another process with the same memory, and kills
@@ -171,7 +176,7 @@ Result<std::unique_ptr<ForkServer>> ForkServer::start(ScopedStop& stop) {
             refusal = std::move(process).error();
     }
     if (refusal) return *std::move(refusal);
-    return Error{ErrorCode::unsupported, 0, "no thread of the target stands still"};
+    return Error{ErrorCode::unsupported, 0, "no thread of the program could be stopped"};
 }
 
 ForkServer::ForkServer(OwnedProcess process, GuestAddress instruction, bool is_ours)
@@ -188,10 +193,10 @@ ForkServer::~ForkServer() {
 Result<void> ForkServer::leave_surroundings(const StoppedThread& thread) {
     TRY_ASSIGN(auto session,
                RemoteSyscall::begin(process_.thread(), instruction_, owned_process_options));
-    TRY_ASSIGN(const auto closed,
-               session.call(SYS_close_range, {0, ~0u, CLOSE_RANGE_UNSHARE}, closing_limit));
-    if (closed != 0 && closed != -ENOSYS)
-        return errno_error("leave the target's files", static_cast<int>(-closed));
+    constexpr std::string_view what = "close the program's files in its forked copy";
+    auto closed = session.call(SYS_close_range, {0, ~0u, CLOSE_RANGE_UNSHARE}, closing_limit);
+    if (!closed) return std::move(closed).error().with_context(what);
+    if (*closed != 0 && *closed != -ENOSYS) return errno_error(what, static_cast<int>(-*closed));
     TRY(session.call(SYS_setsid));
     // Otherwise a file system that the program has left could not be unmounted.
     if (auto path = ScratchWord::find(thread); path && path->write('/'))

@@ -22,7 +22,7 @@ Result<bool> ask(StoppedThread& thread, Target& target) {
                session.call(SYS_prctl, {PR_GET_CHILD_SUBREAPER, word.address().value}));
     const auto answer = word.read();
     TRY(session.finish());
-    if (result != 0 || !answer) return unknown("the process does not answer");
+    if (result != 0 || !answer) return unknown("prctl(PR_GET_CHILD_SUBREAPER) failed");
     return *answer != 0;
 }
 
@@ -39,7 +39,7 @@ Result<bool> ask_ancestor(Target& ancestor) {
 }  // namespace
 
 Result<bool> inherits_orphans(ScopedStop& stop) {
-    Error refusal = unknown("no thread of the process can be asked");
+    Error refusal = unknown("no thread could be stopped");
     for (StoppedThread* thread : RemoteSyscall::threads_to_borrow(stop.threads())) {
         auto answer = ask(*thread, stop.target());
         if (answer) {
@@ -55,7 +55,8 @@ Result<bool> has_orphan_heir(ScopedStop& stop) {
     const auto known = [](Result<bool> answer) -> Result<bool> {
         if (answer || answer.error().code == ErrorCode::gone) return answer;
         return Error{ErrorCode::system, answer.error().sys_errno,
-                     "it cannot be known who would see its replicas: " + answer.error().message};
+                     "it is not known which process would see its forked copies as children: " +
+                         answer.error().message};
     };
     TRY_ASSIGN(bool inherits, known(inherits_orphans(stop)));
     const Relatives* const relatives = stop.target().relatives();

@@ -17,7 +17,7 @@ namespace {
 
 Error fork_error(std::int64_t result) {
     const int error_number = static_cast<int>(-result);
-    Error error = errno_error("fork a replica of the target", error_number);
+    Error error = errno_error("fork a copy of the program", error_number);
     if (error_number == EAGAIN)
         error.message +=
             " (a limit on the number of processes: ulimit -u, or pids.max of its cgroup)";
@@ -88,7 +88,7 @@ Result<void> OwnedProcess::take_over() {
     }
     thread_ = StoppedThread(hub(), pid(), status);
     TRY(ptrace_call(PTRACE_SETOPTIONS, pid(), 0, owned_process_options,
-                    "set the options of a replica"));
+                    "set the ptrace options of a forked copy"));
     return {};
 }
 

@@ -53,8 +53,8 @@ Result<void> Replica::write(GuestAddress to, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t done = ::pwrite(writable_memory_.get(), bytes.data(), bytes.size(),
                                       static_cast<off_t>(to.value));
-        if (done < 0) return errno_error("write into a replica");
-        if (done == 0) return errno_error("write into a replica", ESRCH);
+        if (done < 0) return errno_error("write to a forked copy's memory");
+        if (done == 0) return errno_error("write to a forked copy's memory", ESRCH);
         to = to + static_cast<std::uint64_t>(done);
         bytes = bytes.subspan(static_cast<std::size_t>(done));
     }

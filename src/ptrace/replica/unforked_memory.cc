@@ -77,7 +77,8 @@ Result<UnforkedMemory> UnforkedMemory::read(pid_t pid) {
     TRY_ASSIGN(const auto smaps, read_smaps_text(pid));
     TRY_ASSIGN(const auto after, read_maps_text(pid));
     if (after != memory.maps_text)
-        return Error{ErrorCode::interrupted, 0, "the process changes its mappings"};
+        return Error{ErrorCode::interrupted, 0,
+                     "the memory mappings of the process changed while they were read"};
     TRY_ASSIGN(memory.ranges, parse_unforked_ranges(smaps));
     return memory;
 }

@@ -39,7 +39,7 @@ Result<void> place_in_register(pid_t tid, GuestAddress address) {
     if (placed) return {};
     if (placed.error().code == ErrorCode::gone) return std::move(placed).error();
     return Error{ErrorCode::unsupported, placed.error().sys_errno,
-                 "this machine has no debug registers to stop a program with"};
+                 "hardware breakpoints (debug registers) do not work on this machine"};
 }
 
 bool is_trap(const WaitStatus& status) {
@@ -54,7 +54,8 @@ class PlacedInstruction {
         PlacedInstruction placed(tid, {address.value & ~(word_bytes - 1)});
         std::array<std::byte, word_bytes> bytes;
         if (!ProcessMemory(tid).read(placed.word_, bytes))
-            return Error{ErrorCode::system, 0, "the code at a breakpoint cannot be read"};
+            return Error{ErrorCode::system, 0,
+                         "the code at which to stop the program cannot be read"};
         std::memcpy(&placed.original_, bytes.data(), bytes.size());
         bytes[address.value % word_bytes] = int3;
         std::uint64_t changed;

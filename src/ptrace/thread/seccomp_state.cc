@@ -32,8 +32,8 @@ Result<bool> suspend_seccomp(pid_t tid, std::uint64_t options) {
     const ProcStatus first = read_proc_status(1).value_or(ProcStatus{});
     if (has_same_filters(target, own, ::getpid(), first)) return false;
     return Error{ErrorCode::permission, 0,
-                 "the target runs under a seccomp filter of its own, which might kill it for an "
-                 "injected system call; only root can suspend it"};
+                 "the program has a seccomp filter, which might kill it for the system calls that "
+                 "forking takes; only root can suspend it"};
 }
 
 }  // namespace shadowprof

@@ -25,7 +25,8 @@ Result<SyscallStop> read_syscall_stop(const StoppedThread& thread) {
                     "read the system call of a thread"));
     const bool is_entry = info.op == PTRACE_SYSCALL_INFO_ENTRY;
     if ((!is_entry && info.op != PTRACE_SYSCALL_INFO_EXIT) || info.arch != AUDIT_ARCH_X86_64)
-        return Error{ErrorCode::unsupported, 0, "a system call that is not of x86-64"};
+        return Error{ErrorCode::unsupported, 0,
+                     "the program made a system call that is not one of x86-64 (as by int 0x80)"};
     SyscallStop stop{.is_entry = is_entry,
                      .instruction_end = {info.instruction_pointer},
                      .stack = {info.stack_pointer}};

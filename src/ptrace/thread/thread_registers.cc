@@ -35,12 +35,13 @@ void copy_range(std::span<std::byte> to, std::span<const std::byte> from, std::s
 
 Result<void> check_size(std::span<const std::byte> regset) {
     if (regset.size() < extended_at)
-        return Error{ErrorCode::invalid, 0, "the extended registers are too short"};
+        return Error{ErrorCode::invalid, 0, "the kernel reports too few vector registers (XSAVE)"};
     for (unsigned i = first_extended_component; i < component_count; ++i) {
         const auto [offset, size] = host_xsave_range(i);
         if (offset + size > CpuState::xsave_bytes)
             return Error{ErrorCode::unsupported, 0,
-                         "this machine's extended registers are laid out in an unknown way"};
+                         "this processor lays out its vector registers (XSAVE) in a way that "
+                         "shadowprof does not know"};
     }
     return {};
 }
