@@ -57,12 +57,13 @@ Result<RunOutcome> conclude(SampledTarget& sampled, SamplingControl* control) {
         const auto& zombies = *sampled.target->zombies();
         if (!zombies.empty())
             profile.notes.push_back(
-                fmt::format("the process is left with {}: no thread of it could be "
-                            "stopped to reap what making the fork server left",
+                fmt::format("shadowprof left {} in the process: no thread of it could be stopped "
+                            "to reap forked copies",
                             numbered(zombies.size(), "zombie")));
         if (!sampled.detaching)
-            profile.notes.push_back("the process could not be detached from by itself: " +
-                                    sampled.detaching.error().message);
+            profile.notes.push_back(
+                "shadowprof could not detach from the process and left that to the kernel: " +
+                sampled.detaching.error().message);
     });
     sampled.sampler.reset();
     sampled.target.reset();

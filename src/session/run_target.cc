@@ -15,8 +15,8 @@ namespace shadowprof {
 namespace {
 
 constexpr const char* random_addresses =
-    "addresses are random: this system refuses to fix them (personality), as the filters of "
-    "containers do; what depends on them may be counted otherwise in the next run";
+    "addresses are random: this system forbids fixing them (personality), as containers often do; "
+    "counts that depend on them may differ from run to run";
 
 // Signal state and limits as shadowprof found them, which the program inherits.
 struct Inherited {

@@ -33,11 +33,11 @@ ENDED_EARLY = re.compile(r"shadowprof: verify: not verified to the end: (.*)")
 # the emulator cannot have what it shares with others, or cannot see to its threads.
 MAY_END_EARLY = (
     "it started a second thread",
-    "a program of several threads executes another",
-    "it sees to its own page faults",
+    "it executes another program while it has several threads",
+    "it handles page faults itself",
     "it waits for several futexes at once",
     "it maps memory that others may write to, and whose file cannot be opened here",
-    "a child of it goes on in the same memory",
+    "a child runs in the same memory at the same time",
 )
 COMPARED = re.compile(r"shadowprof: verify: (\d+) intervals? .* (\d+) diverged")
 

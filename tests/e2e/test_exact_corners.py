@@ -177,7 +177,8 @@ class Corners(TestCase):
         os.killpg(process.pid, signal.SIGINT)
         done = self.finish(process, tag)
         self.assertEqual(done.code, -signal.SIGKILL, done.stderr)
-        said = "the program was killed, as its state was lost: the emulator's process has ended"
+        said = "shadowprof killed the program, as the state in which it would go on was lost: " \
+               "the emulator's process has ended"
         self.assertIn(f"does not have the rest of the run: {said}", done.stderr)
         self.assertEqual(self.read_profile()["sampling"]["exact"]["stopped_early"], said)
 

@@ -77,7 +77,7 @@ class Regions(TestCase):
         _, parts, profile = self.regions("zero")
         self.assertEqual(parts, {"before": 1, "behind": 300})
         self.assertEqual(self.turns(profile), 4300)
-        self.assertIn("asked to forget", "\n".join(profile["notes"]))
+        self.assertIn("set the counts to zero", "\n".join(profile["notes"]))
 
     def test_toggles(self):
         _, _, profile = self.regions("toggle")

@@ -11,16 +11,17 @@ Result<UniqueFd> SharedArea::create_file() {
     UniqueFd fd(memfd_create("shadowprof-trace", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (!fd || ftruncate(fd.get(), static_cast<off_t>(file_bytes)) != 0 ||
         fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        return errno_error("cannot create memory to share with a worker");
+        return errno_error("cannot create memory to share with the emulator's process");
     return fd;
 }
 
 Result<SharedArea> SharedArea::map_for_supervisor(int fd) {
     void* base = mmap(nullptr, file_bytes, PROT_READ, MAP_SHARED, fd, 0);
-    if (base == MAP_FAILED) return errno_error("cannot map memory shared with a worker");
+    if (base == MAP_FAILED)
+        return errno_error("cannot map memory shared with the emulator's process");
     SharedArea area(base);
     if (mprotect(area.base_ + mailbox_offset, mailbox_bytes, PROT_READ | PROT_WRITE) != 0)
-        return errno_error("cannot map memory shared with a worker");
+        return errno_error("cannot map memory shared with the emulator's process");
     return area;
 }
 

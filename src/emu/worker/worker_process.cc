@@ -36,7 +36,7 @@ std::vector<char*> worker_environment() {
 }
 
 Error nonsense() {
-    return {ErrorCode::invalid, 0, "a worker sent a message that makes no sense"};
+    return {ErrorCode::invalid, 0, "the emulator's process sent an unexpected message"};
 }
 
 Result<std::vector<TracePart>> parts_of(const WorkerSocket::Message& message) {
@@ -68,7 +68,7 @@ class NobodyListens final : public SampleListener {
 Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> arguments) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return errno_error("cannot make a socket for a worker");
+        return errno_error("cannot make a socket for the emulator's process");
     UniqueFd ours(ends[0]), theirs(ends[1]);
     TRY_ASSIGN(UniqueFd memory, SharedArea::create_file());
     TRY_ASSIGN(SharedArea area, SharedArea::map_for_supervisor(memory.get()));
@@ -99,7 +99,7 @@ Result<WorkerProcess> WorkerProcess::start(std::span<const char* const> argument
                                   worker_environment().data());
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
-    if (error) return errno_error("cannot start a worker process", error);
+    if (error) return errno_error("cannot start the emulator's process", error);
     return WorkerProcess(pid, WorkerSocket(std::move(ours)), std::move(area));
 }
 
@@ -278,7 +278,9 @@ Result<void> WorkerProcess::set_probes(const WorkerProbeRequest& request) {
     std::size_t bytes = 0;
     for (const auto part : parts) bytes += part.size();
     if (bytes > mailbox.size())
-        return Error{ErrorCode::unsupported, 0, "probes speak of too many places"};
+        return Error{
+            ErrorCode::unsupported, 0,
+            "--probe and --count-in name too many places in the code; use narrower patterns"};
     auto end = mailbox.begin();
     for (const auto part : parts) end = std::ranges::copy(part, end).out;
     TRY(socket_.send(MessageKind::probes, ProbesMessage{.places = request.places.size(),

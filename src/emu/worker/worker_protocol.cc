@@ -20,7 +20,7 @@ union DescriptorControl {
 };
 
 Error nothing_came() {
-    return {ErrorCode::interrupted, 0, "worker socket: no answer in time"};
+    return {ErrorCode::interrupted, 0, "the emulator's process did not answer in time"};
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<void> WorkerSocket::send(MessageKind kind, std::span<const std::byte> bod
     }
     while (sendmsg(fd_.get(), &message, MSG_NOSIGNAL) < 0) {
         if (errno == EINTR) continue;
-        auto error = errno_error("worker socket");
+        auto error = errno_error("talk to the emulator's process");
         if (error.sys_errno == EPIPE || error.sys_errno == ECONNRESET) error.code = ErrorCode::gone;
         return error;
     }
@@ -88,9 +88,9 @@ Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
         if (errno == EINTR) continue;
         // The other end closed with messages unread.
         if (errno == ECONNRESET) break;
-        return errno_error("worker socket");
+        return errno_error("talk to the emulator's process");
     }
-    if (size <= 0) return Error{ErrorCode::gone, 0, "worker socket: closed"};
+    if (size <= 0) return Error{ErrorCode::gone, 0, "the emulator's process has ended"};
     for (auto* h = CMSG_FIRSTHDR(&message); h; h = CMSG_NXTHDR(&message, h)) {
         if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS) continue;
         int fd = -1;
@@ -100,7 +100,7 @@ Result<WorkerSocket::Message> WorkerSocket::receive(int timeout_ms) {
     const auto bytes = static_cast<std::size_t>(size);
     if (bytes < sizeof result.kind || result.kind > last_kind ||
         (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
-        return Error{ErrorCode::invalid, 0, "worker socket: a packet that makes no sense"};
+        return Error{ErrorCode::invalid, 0, "the emulator's process sent an unexpected message"};
     const auto end = packet_.begin() + static_cast<std::ptrdiff_t>(bytes - sizeof result.kind);
     result.bytes.assign(packet_.begin(), end);
     return result;

@@ -34,7 +34,9 @@ Result<void> RunTimes::add(std::string_view text) {
     std::uint64_t numbers[2] = {};
     for (auto& number : numbers) {
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        if (error != std::errc{}) return Error{ErrorCode::invalid, 0, "schedstat has no times"};
+        if (error != std::errc{})
+            return Error{ErrorCode::invalid, 0,
+                         "/proc/PID/task/TID/schedstat has an unexpected format"};
         text.remove_prefix(static_cast<std::size_t>(end - text.data()));
         text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     }
@@ -54,7 +56,8 @@ Result<RunTimes> read_run_times(pid_t pid) {
         TRY(times.add(*text));
         ++counted;
     }
-    if (counted == 0) return Error{ErrorCode::unsupported, 0, "no thread's schedstat is readable"};
+    if (counted == 0)
+        return Error{ErrorCode::unsupported, 0, "/proc/PID/task/TID/schedstat cannot be read"};
     return times;
 }
 

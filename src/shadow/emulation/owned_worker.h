@@ -42,7 +42,7 @@ Answer of_worker(Answer answer) {
 
 // The error of a worker that asks where nothing may be asked.
 inline Error unasked_question() {
-    return {ErrorCode::invalid, 0, "the emulator's process says what it must not"};
+    return {ErrorCode::invalid, 0, "the emulator's process sent an unexpected message"};
 }
 
 }  // namespace shadowprof

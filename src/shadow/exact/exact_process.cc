@@ -23,7 +23,8 @@ Result<bool> ExactProcess::try_begin() {
     auto stop = target_.stop();
     if (!stop) return std::move(stop).error();
     if (stop->threads().empty())
-        return Error{ErrorCode::gone, ESRCH, "no thread of the program stood still at its begin"};
+        return Error{ErrorCode::gone, ESRCH,
+                     "no thread of the program could be stopped when it began"};
     stop_.emplace(std::move(*stop));
     run_.emplace(*stop_, worker_->process, worker_->consumer, options_, stats_, divergences_);
     return run_->begin();
@@ -78,7 +79,9 @@ void ExactProcess::settle(Outcome& outcome) {
             return;
         case Fate::killed:
             kill(target_.pid(), SIGKILL);
-            reason = fmt::format("the program was killed, as its state was lost: {}", reason);
+            reason = fmt::format(
+                "shadowprof killed the program, as the state in which it would go on was lost: {}",
+                reason);
             return;
         case Fate::let_go:
         case Fate::given_up:

@@ -137,7 +137,8 @@ void ExactResults::fill_region_notes(std::vector<std::string>& notes) const {
                                     numbered(regions.lost, "call")));
     if (regions.unknown_calls != 0)
         notes.push_back(
-            fmt::format("{} to call a function outside of the emulation {} not followed",
+            fmt::format("{} to call a function outside of the emulation (VALGRIND_NON_SIMD_CALL) "
+                        "{} not followed",
                         numbered(regions.unknown_calls, "request"),
                         word_for(regions.unknown_calls, "was", "were")));
 }

@@ -210,7 +210,8 @@ void ExactRun::adopt_children(Number parent) {
 Result<std::unique_ptr<ExactWorker>> ExactRun::worker_for_child(Number number, pid_t pid,
                                                                 bool goes_on_in_same_memory) {
     if (goes_on_in_same_memory)
-        return Error{ErrorCode::unsupported, 0, "it goes on in the same memory as its parent"};
+        return Error{ErrorCode::unsupported, 0,
+                     "it runs in the memory of its parent at the same time"};
     if (followed_.size() > max_processes_at_once)
         return Error{ErrorCode::unsupported, 0,
                      fmt::format("more than {} processes at once", max_processes_at_once)};

@@ -78,7 +78,9 @@ Result<bool> ForwardedRun::end_checked(Checked checked, const SampleOutcome& out
     }
     if (process_.size() > 1) TRY(end_fork_server());
     TRY_ASSIGN(const bool current, of_worker(worker_->give_memory()));
-    if (!current) return Error{ErrorCode::system, 0, "the process has not the program's memory"};
+    if (!current)
+        return Error{ErrorCode::system, 0,
+                     "the emulated memory could not be copied to the process"};
     checks_.spent(checked.forking + (Clock::now() - checking));
     take_states(outcome);
     thread().native().enter_handlers_with(&thread().state());

@@ -97,7 +97,7 @@ LatencyProcess& LatencySessions::place_of(const SampledProcess& process) {
 Result<LatencySessions::Planned> LatencySessions::plan_steps(SampledProcess& process,
                                                              SampleOrder order) {
     if (!may_sample(process))
-        return Error{ErrorCode::permission, 0, "no latency session is possible in this program"};
+        return Error{ErrorCode::permission, 0, "loads cannot be timed in this program"};
     const auto in_vain = [] {
         return Planned(SampleTaken{.kind = SampleTaken::Kind::over, .counts = false});
     };
@@ -120,7 +120,8 @@ Result<LatencyPlan> LatencySessions::plan_at(const Target& target, LatencyProces
     const pid_t thread = target.live_thread_id();
     TRY_ASSIGN(const auto status, read_proc_status(thread));
     if (status.ignored_signals & load_signals)
-        return Error{ErrorCode::permission, 0, "the program ignores SIGSEGV or SIGBUS"};
+        return Error{ErrorCode::permission, 0,
+                     "the program ignores SIGSEGV or SIGBUS, which timing its loads would need"};
     LatencyPlan plan{.place = &place};
     TRY_ASSIGN(plan.memory, open_process_memory(thread, O_RDONLY));
     TRY_ASSIGN(plan.maps_text, read_maps_text(thread));
@@ -278,7 +279,8 @@ void LatencySessions::fill(Profile& profile) const {
         if (calibrated)
             host = std::move(calibrated->host);
         else
-            profile.notes.push_back("load latencies have no levels: " + calibrated.error().message);
+            profile.notes.push_back("it is not known which level of memory loads came from: " +
+                                    calibrated.error().message);
     }
     profile.latency = table_.loads(host.value_or(LatencyHost{}));
     profile.latency_host = std::move(host);
@@ -290,7 +292,7 @@ void LatencySessions::fill_so_far(Profile& profile) const {
     profile.latency = table_.loads({});
     if (!profile.latency.empty())
         profile.notes.emplace_back(
-            "load latencies have levels in the profile of the whole run alone");
+            "only the profile of the whole run says which level of memory loads came from");
     profile.probes = probed_.profiles();
     fill_counters(profile);
 }

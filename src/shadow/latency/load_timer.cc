@@ -59,7 +59,8 @@ Result<LoadTimer> LoadTimer::begin(StoppedThread& thread, ScratchMemory& memory,
     const auto unsupported = [](std::string_view reason) {
         return Error{ErrorCode::unsupported, 0, std::string(reason)};
     };
-    if (!thread.status().is_trap()) return unsupported("the thread is not in a trap");
+    if (!thread.status().is_trap())
+        return unsupported("the thread was stopped where its loads cannot be timed");
     TRY_ASSIGN(const auto saved, thread.registers());
     TRY_ASSIGN(const bool restartable, in_restartable_sequence(thread, saved.rip));
     if (restartable) return unsupported("the thread is inside a restartable sequence");

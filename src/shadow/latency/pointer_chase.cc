@@ -77,7 +77,7 @@ Result<ChaseMemory> ChaseMemory::create(std::uint64_t bytes, PageKind pages, Cha
     // Has room to align. What is not needed is given back.
     const auto room = bytes + (huge ? 2 * huge_page_bytes : 0);
     void* got = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (got == MAP_FAILED) return errno_error("memory for a pointer chase");
+    if (got == MAP_FAILED) return errno_error("memory to measure the levels of memory with");
     auto at = reinterpret_cast<std::uint64_t>(got);
     const auto size = huge ? std::max(bytes, huge_page_bytes) : bytes;
     if (huge) {
@@ -93,7 +93,7 @@ Result<ChaseMemory> ChaseMemory::create(std::uint64_t bytes, PageKind pages, Cha
         *reinterpret_cast<std::uint64_t*>(here.value) = memory.next(here).value;
     }
     if (huge && !has_huge_pages(at))
-        return Error{ErrorCode::unsupported, 0, "there are no huge pages"};
+        return Error{ErrorCode::unsupported, 0, "the kernel gave no transparent huge pages"};
     return memory;
 }
 
@@ -133,7 +133,7 @@ void ChaseMemory::flush(GuestAddress address) const {
 
 Result<pid_t> fork_chaser(const ChaseMemory& memory) {
     const pid_t child = fork();
-    if (child < 0) return errno_error("fork a pointer chase");
+    if (child < 0) return errno_error("fork a process that measures the levels of memory");
     if (child != 0) return child;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     auto pointer = memory.first().value;

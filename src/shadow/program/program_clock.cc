@@ -50,7 +50,7 @@ void ProgramClock::update(const ProcessTree& processes, Clock::time_point now) {
     processes_.clear();
     ticks_.clear();
     by_thread_.clear();
-    refusal_ = "its threads are given a processor too often";
+    refusal_ = "its threads are scheduled too often";
 }
 
 // Looks at the threads in turns, as there may be many.
@@ -170,8 +170,8 @@ void ProgramClock::note_thread(pid_t pid, pid_t tid) {
 void ProgramClock::fill(Profile& profile) const {
     if (is_too_dear_)
         profile.notes.emplace_back(
-            "the kernel's clock of processor time was given up: threads are given a processor so "
-            "often that it would cost them too much; times are those of samples");
+            "the kernel's clock of processor time was switched off: threads are scheduled so often "
+            "that it would slow them down; times are estimated from samples");
     if (!has_opened_ || is_too_dear_) return;
     const auto ns = [](std::uint64_t ticks) {
         return ticks * static_cast<std::uint64_t>(period.count());

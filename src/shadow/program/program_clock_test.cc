@@ -152,7 +152,7 @@ TEST_CASE("what has ticked before a process ends is not lost") {
     CHECK(run.profile().sampling.counters.at("clock_ticks_lost") == 0);
 }
 
-TEST_CASE("the clock is given up where threads are given a processor all the time") {
+TEST_CASE("the clock is switched off where threads are scheduled all the time") {
     const auto runs = read_thread_runs(::getpid(), ::gettid());
     if (!has_task_clock() || !runs || runs->runs == 0) return;
     Shared<std::atomic<bool>> go;
@@ -169,7 +169,7 @@ TEST_CASE("the clock is given up where threads are given a processor all the tim
     Run run(child.pid(), Forks::detach);
     REQUIRE(run.until([&] { return !run.profile().notes.empty(); }));
     const auto profile = run.profile();
-    CHECK(profile.notes[0].find("given up") != std::string::npos);
+    CHECK(profile.notes[0].find("switched off") != std::string::npos);
     CHECK(profile.clock.empty());
     CHECK(profile.threads.empty());
     CHECK(run.clock.next_take() == Clock::time_point::max());

@@ -70,16 +70,15 @@ void ProfileParts::fill(Profile& profile) {
         subtract_from(profile, *forgotten_);
     if (forgotten_ && !rest_is_a_part_)
         profile.notes.emplace_back(
-            "the program asked to forget what was counted before: the rest is not of the whole "
-            "run, but processes and threads are listed with all that they have counted");
+            "the program set the counts to zero during the run: only processes and threads are "
+            "listed with all that they have counted");
     profile.notes.insert(profile.notes.end(), notes_.begin(), notes_.end());
     if (ended_ > notes_.size() && !rest_is_a_part_)
         profile.notes.push_back(
             file_ ? fmt::format("parts that were written as well: {}", ended_ - notes_.size())
-                  : fmt::format(
-                        "{} {} not written: there is no file for the profile of the run, beside "
-                        "which parts lie; name one with -o",
-                        numbered(ended_, "part"), word_for(ended_, "was", "were")));
+                  : fmt::format("{} {} not written, as the profile has no file beside which to put "
+                                "them; name one with -o",
+                                numbered(ended_, "part"), word_for(ended_, "was", "were")));
 }
 
 }  // namespace shadowprof

@@ -26,10 +26,10 @@ constexpr MissRow miss_rows[] = {
     {MissReason::other_threads, "windows_missed_other_threads",
      "other threads may have done something else meanwhile"},
     {MissReason::memory, "windows_missed_memory",
-     "its registers came, with other memory (something else writes to it, or the emulation is "
+     "the registers agreed, but memory did not (something else writes to it, or the emulation is "
      "wrong)"},
     {MissReason::registers, "windows_missed_registers",
-     "its registers did not come (the program is faster than before, somebody else writes to its "
+     "the registers never agreed (the program ran faster than before, something else writes to its "
      "memory, or the emulation is wrong)"},
 };
 
@@ -72,7 +72,7 @@ void SampleResults::add(const SampleReport& report) {
         const bool ended_it = !is_whole(report.end) && !report.syscalls->end_reason.empty();
         if (ended_it) ++end_reasons_[report.syscalls->end_reason];
     }
-    if (!report.error.empty()) ++end_reasons_["worker lost: " + report.error];
+    if (!report.error.empty()) ++end_reasons_["an error: " + report.error];
 }
 
 void SampleResults::add_window(const SampleReport& report) {
@@ -152,7 +152,7 @@ void SampleResults::fill_notes(Profile& profile, std::uint64_t taken) const {
     for (const MissRow& row : miss_rows)
         if (const auto missed = stats_.counters.find(row.counter); missed != stats_.counters.end())
             profile.notes.push_back(
-                fmt::format("{} missed the state that the program was in later: {}",
+                fmt::format("{} did not come to the state that the program came to: {}",
                             numbered(missed->second, "sample"), row.text));
     for (const auto& [reason, times] : refusals_)
         profile.notes.push_back(fmt::format("{} {} not taken: {}", numbered(times, "sample"),

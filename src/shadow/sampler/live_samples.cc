@@ -58,8 +58,9 @@ class PunctualWaits {
 };
 
 Error too_slow() {
-    return {ErrorCode::interrupted, 0,
-            "what a live sample begins with could not be read within its time"};
+    return {
+        ErrorCode::interrupted, 0,
+        "registers and memory mappings could not be read in the time that a live sample may take"};
 }
 
 }  // namespace

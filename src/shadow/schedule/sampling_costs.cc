@@ -211,9 +211,9 @@ void SamplingCosts::fill(Profile& profile, double seconds) const {
     const auto beyond_percent = 100 * written_off_seconds_ / std::max(seconds, 1e-9);
     if (beyond_percent >= min_percent_told)
         profile.notes.push_back(
-            fmt::format("{:.1f}% are beyond the budget: births of threads and other things that "
-                        "samples do not change cost more than half of it, and the other half was "
-                        "left for samples",
+            fmt::format("a slowdown of {:.1f}% is beyond the budget: costs that do not depend on "
+                        "samples, such as those of new threads, took more than half of it, and the "
+                        "other half was left for samples",
                         beyond_percent));
 }
 

@@ -42,7 +42,7 @@ Result<std::vector<std::string>> IntervalRun::compare_memory(std::vector<MemoryD
     auto found = differences(memory);
     if (bytes) bytes->insert(bytes->end(), memory.differences, memory.differences + found.size());
     if (memory.pages_unreadable)
-        found.push_back(fmt::format("{} written to and not there natively",
+        found.push_back(fmt::format("{} that the emulator wrote to and the program does not have",
                                     numbered(memory.pages_unreadable, "page")));
     stats_.pages_compared += memory.pages_compared;
     return found;

@@ -174,10 +174,12 @@ void IntervalRun::narrow_down(const CpuState& start) {
     if (divergences_.size() != stats_.diverged) return;
     auto& lines = divergences_.back().differences;
     if (!replica_ && options_.narrow == Narrow::after_the_first)
-        lines.emplace_back("only later ones are narrowed down, but with --narrow");
+        lines.emplace_back(
+            "not narrowed down: give --narrow to find the first wrong instruction of the first "
+            "divergence");
     if (!replica_) return;
     if (shares_memory()) {
-        lines.emplace_back("not narrowed down: the program shares memory with others");
+        lines.emplace_back("not narrowed down: the program shares memory with other processes");
         return;
     }
     Narrowing narrowing(*worker_, std::move(*replica_), start, native_end_, map_,
@@ -195,7 +197,8 @@ void IntervalRun::note_difference(std::vector<std::string> differences) {
         differences.emplace_back(
             "perhaps because the thread was moved to another processor, whose number it can read, "
             "or because a restartable sequence was aborted");
-    if (has_memory_sharer_) differences.emplace_back("perhaps by a child that has the same memory");
+    if (has_memory_sharer_)
+        differences.emplace_back("perhaps by a child that runs in the same memory");
     note_divergence(std::move(differences));
 }
 

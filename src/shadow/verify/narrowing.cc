@@ -88,8 +88,7 @@ Result<std::vector<std::string>> Narrowing::run() {
     if (found) return step_instructions();
     return std::vector<std::string>{
         "not narrowed down: run again from the same state, the interval differs as a whole, but "
-        "not "
-        "block by block"};
+        "none of its blocks does"};
 }
 
 // Emulation and hardware agree this time. Says which of them ended otherwise the first time.

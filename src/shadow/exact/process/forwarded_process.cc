@@ -120,7 +120,8 @@ Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::answer(const C
                                                                          bool is_alone) {
     if (request.kind != CallRequest::Kind::call) return answer_ended(request, false);
     if (!has(request.thread) || thread(request.thread).is_in_call())
-        return Error{ErrorCode::invalid, 0, "the emulator's process asks for no such thread"};
+        return Error{ErrorCode::invalid, 0,
+                     "the emulator's process named a thread that does not exist"};
     return answer_call(request, is_alone);
 }
 
@@ -241,10 +242,10 @@ std::string ForwardedProcess::why_not_made(const CallRequest& request) const {
     // The thread would take the place and the id of the first one.
     const bool is_first = thread(request.thread).tid() == target_.pid();
     if ((threads > 1 || !is_first) && contains(executing_calls, number))
-        return "a program of several threads executes another";
+        return "it executes another program while it has several threads";
     if (threads > 1 && contains(calls_of_several_futexes, number))
         return "it waits for several futexes at once";
-    if (number == SYS_userfaultfd) return "it sees to its own page faults (userfaultfd)";
+    if (number == SYS_userfaultfd) return "it handles page faults itself (userfaultfd)";
     if (threads >= GuestThreads::max_threads && (number == SYS_clone || number == SYS_clone3))
         return fmt::format("it has more than {} threads", GuestThreads::max_threads);
     return {};
@@ -351,7 +352,8 @@ Result<std::optional<ForwardedProcess::Answer>> ForwardedProcess::answer_ended(
 std::string ForwardedProcess::why_not_further() const {
     for (const auto& thread : threads_) {
         if (!thread) continue;
-        if (thread->native().has_memory_sharer()) return "a child of it goes on in the same memory";
+        if (thread->native().has_memory_sharer())
+            return "a child runs in the same memory at the same time";
     }
     return {};
 }

@@ -141,7 +141,9 @@ Result<void> ForwardedThread::enter_call(const CpuState& cpu, bool with_extended
     TRY(thread_.set_registers(registers));
     if (with_extended) TRY(native_.make_state_true());
     TRY_ASSIGN(const bool there, native_.run_to({.kind = NativeRun::Stop::Kind::syscall}));
-    if (!there) return Error{ErrorCode::system, 0, "the process did not come to a system call"};
+    if (!there)
+        return Error{ErrorCode::system, 0,
+                     "the process did not reach the system call that it was to make"};
     return {};
 }
 

@@ -139,7 +139,8 @@ Result<WaitStatus> NativeRun::advance_to(Breakpoint& breakpoint, Advance how) {
 Result<Breakpoint> NativeRun::set_breakpoint(GuestAddress address) {
     if (breakpoints_ == BreakpointKind::instruction && has_memory_sharer())
         return Error{ErrorCode::unsupported, 0,
-                     "debug registers do not work here, and a child executes the same memory"};
+                     "hardware breakpoints do not work on this machine, and others would hit a "
+                     "child that runs in the same memory"};
     return Breakpoint::set(thread_, address, breakpoints_);
 }
 
@@ -494,7 +495,7 @@ Result<Passage> NativeRun::pass_vdso_call() {
         if (own_trap_ && now.rip == *return_address && now.rsp == entry.rsp + 8) break;
         TRY_ASSIGN(const bool synchronous, own_trap_ ? Result<bool>(true) : is_synchronous());
         if (synchronous) {
-            passage.blocked = "it went astray in the vDSO";
+            passage.blocked = "it did not return from a vDSO function";
             return passage;
         }
         TRY(hold());
