@@ -40,12 +40,14 @@ SyscallOutcome call_vdso(VdsoFunction function, SyscallCall& call) {
 }  // namespace
 
 SyscallOutcome from_error(const Error& error) {
-    if (error.code == ErrorCode::gone) return ends(SampleEnd::replica_lost, "the replica is gone");
+    if (error.code == ErrorCode::gone)
+        return ends(SampleEnd::replica_lost, "the forked copy of the program is gone");
     for (int errno_value : guest_errors)
         if (error.code != ErrorCode::unsupported && error.sys_errno == errno_value)
             return failure(errno_value);
     bool says_why = error.code == ErrorCode::unsupported;
-    return ends(SampleEnd::unsafe_syscall, says_why ? error.message : "the outside has no answer");
+    return ends(SampleEnd::unsafe_syscall,
+                says_why ? error.message : "what it would return could not be found out");
 }
 
 std::optional<SampleEnd> SyscallEmulator::on_syscall(GuestThreads& threads, GuestSpace& space,

@@ -50,7 +50,7 @@ SyscallOutcome set_status_flags(OpenFile& file, std::uint32_t flags) {
 SyscallOutcome terminal_request(SyscallCall& call, const OpenFile& file, unsigned long request) {
     bool known = request == TCGETS || request == TIOCGWINSZ;
     if (!known || file.real_fd < 0)
-        return ends(SampleEnd::unsafe_syscall, "changes or asks a terminal");
+        return ends(SampleEnd::unsafe_syscall, "changes or queries a terminal");
     TRY_ASSIGN(TerminalFacts facts, emulated(call.sample.outside.terminal(file.real_fd)));
     return request == TCGETS ? call.store_result(call.address(2), facts.termios)
                              : call.store_result(call.address(2), facts.window_size);
@@ -107,7 +107,7 @@ SyscallOutcome sys_close_range(SyscallCall& call) {
     std::uint32_t first = call.uint_arg(0), last = call.uint_arg(1), flags = call.uint_arg(2);
     if (first > last || (flags & ~(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)) != 0)
         return failure(EINVAL);
-    if (flags != 0) return ends(SampleEnd::unsafe_syscall, "flags of close_range");
+    if (flags != 0) return ends(SampleEnd::unsafe_syscall, "flags that are not emulated");
     call.sample.descriptors.close_range(first, last);
     return answer(0);
 }
@@ -153,7 +153,7 @@ SyscallOutcome sys_fcntl(SyscallCall& call) {
         case F_OFD_SETLKW:
             return answer(0);
         default:
-            return ends(SampleEnd::unsafe_syscall, "an fcntl command");
+            return ends(SampleEnd::unsafe_syscall, "a command that is not emulated");
     }
 }
 
@@ -174,12 +174,12 @@ SyscallOutcome sys_lseek(SyscallCall& call) {
             return ends(SampleEnd::unsafe_syscall, "seeks in a device");
         case FileKind::directory:
             if (call.arg(1) == 0 && call.int_arg(2) == SEEK_SET) return answer(0);
-            return ends(SampleEnd::input, "directory contents");
+            return ends(SampleEnd::input, "lists a directory");
         case FileKind::regular:
             break;
     }
     if (!file.offset_known && call.int_arg(2) != SEEK_SET)
-        return ends(SampleEnd::input, "the offset was not taken with the snapshot");
+        return ends(SampleEnd::input, "the file's offset at the start of the sample is not known");
     TRY_ASSIGN(std::int64_t target,
                seek_target(file, static_cast<std::int64_t>(call.arg(1)), call.int_arg(2)));
     file.offset = static_cast<std::uint64_t>(target);
@@ -207,7 +207,7 @@ SyscallOutcome sys_ioctl(SyscallCall& call) {
     }
     bool for_terminals = std::find(std::begin(terminal_requests), std::end(terminal_requests),
                                    request) != std::end(terminal_requests);
-    if (!for_terminals) return ends(SampleEnd::unsafe_syscall, "an ioctl request");
+    if (!for_terminals) return ends(SampleEnd::unsafe_syscall, "a request that is not emulated");
     if (file.kind() == FileKind::terminal) return terminal_request(call, file, request);
     return failure(ENOTTY);
 }
@@ -253,14 +253,14 @@ SyscallOutcome sys_attribute_output(SyscallCall& call) {
 SyscallOutcome sys_directory_input(SyscallCall& call) {
     TRY_ASSIGN(Descriptor * descriptor, call.sample.descriptors.find(call.int_arg(0)));
     if (descriptor->file->kind() != FileKind::directory) return failure(ENOTDIR);
-    return ends(SampleEnd::input, "directory contents");
+    return ends(SampleEnd::input, "lists a directory");
 }
 
 SyscallOutcome sys_memfd_create(SyscallCall& call) {
     std::uint32_t flags = call.uint_arg(1);
     TRY(load_path(call, call.address(0)));
     if ((flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING)) != 0)
-        return ends(SampleEnd::unsafe_syscall, "flags of memfd_create");
+        return ends(SampleEnd::unsafe_syscall, "flags that are not emulated");
     auto file = std::make_shared<OpenFile>();
     TRY_ASSIGN(file->node, call.sample.create_file(S_IFREG | 0777, call.elapsed_ns));
     file->flags = O_RDWR | large_file_flag;

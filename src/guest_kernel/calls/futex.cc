@@ -91,19 +91,19 @@ SyscallOutcome sys_futex(SyscallCall& call) {
         case FUTEX_CMP_REQUEUE:
             return requeue_if_equal(call);
         default:
-            return ends(SampleEnd::unsafe_syscall, "a futex operation");
+            return ends(SampleEnd::unsafe_syscall, "a futex operation that is not emulated");
     }
 }
 
 SyscallOutcome sys_futex_wait(SyscallCall& call) {
     if ((call.uint_arg(3) & futex2_size_mask) != futex2_u32)
-        return ends(SampleEnd::unsafe_syscall, "the size of a futex");
+        return ends(SampleEnd::unsafe_syscall, "a futex of another size than 32 bits");
     return wait_while_equal(call, call.arg(1), call.uint_arg(2));
 }
 
 SyscallOutcome sys_futex_wake(SyscallCall& call) {
     if ((call.uint_arg(3) & futex2_size_mask) != futex2_u32)
-        return ends(SampleEnd::unsafe_syscall, "the size of a futex");
+        return ends(SampleEnd::unsafe_syscall, "a futex of another size than 32 bits");
     return answer(wake_futex(call, call.address(0), call.arg(2), call.uint_arg(1)));
 }
 

@@ -86,7 +86,7 @@ SyscallOutcome sys_getgroups(SyscallCall& call) {
     if (room == 0) return answer(facts->group_count);
     if (static_cast<std::uint32_t>(room) < facts->group_count) return failure(EINVAL);
     if (facts->group_count > SampleFacts::max_groups)
-        return ends(SampleEnd::unsafe_syscall, "too many groups");
+        return ends(SampleEnd::unsafe_syscall, "the process is in too many groups");
     auto bytes = std::as_bytes(std::span(facts->groups).first(facts->group_count));
     return call.space.write(call.address(1), bytes) ? answer(facts->group_count) : failure(EFAULT);
 }

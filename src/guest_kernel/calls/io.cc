@@ -88,7 +88,7 @@ SyscallOutcome write_at(SyscallCall& call, OpenFile& file, std::uint64_t offset,
 }
 
 SyscallOutcome offset_unknown() {
-    return ends(SampleEnd::input, "the offset was not taken with the snapshot");
+    return ends(SampleEnd::input, "the file's offset at the start of the sample is not known");
 }
 
 SyscallOutcome read_current(SyscallCall& call, std::span<const GuestRange> ranges) {
@@ -190,7 +190,7 @@ bool is_recorded(SyscallCall& call) {
 }
 
 SyscallOutcome refuse_flags() {
-    return ends(SampleEnd::unsafe_syscall, "flags of a vectored transfer");
+    return ends(SampleEnd::unsafe_syscall, "flags that are not emulated");
 }
 
 // preadv2 and pwritev2 take -1 for the file's own offset.

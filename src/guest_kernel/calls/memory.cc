@@ -85,7 +85,7 @@ SyscallOutcome check_map_flags(const MapRequest& request) {
     if (request.offset > INT64_MAX - round_up_to_page(request.size_bytes))
         return failure(EOVERFLOW);
     if ((request.flags & refused_map_flags) != 0 || (request.protection & ~known_protection) != 0)
-        return ends(SampleEnd::unsafe_syscall, "flags of mmap");
+        return ends(SampleEnd::unsafe_syscall, "flags that are not emulated");
     return answer(0);
 }
 
@@ -113,7 +113,7 @@ Emulated<OpenFile*> file_to_map(SyscallCall& call, const MapRequest& request) {
     if (request.is_shared() && (request.protection & PROT_WRITE) && !file.may_write())
         return failure(EACCES);
     if (request.size_bytes > max_file_mapping_bytes)
-        return ends(SampleEnd::unsafe_syscall, "maps a large file");
+        return ends(SampleEnd::unsafe_syscall, "maps more of a file than a sample can");
     return &file;
 }
 
@@ -154,7 +154,7 @@ SyscallOutcome protect(SyscallCall& call) {
     std::uint64_t size = round_up_to_page(call.arg(1));
     if (size == 0 || !fits(start, size)) return failure(ENOMEM);
     if ((protection & ~known_protection) != 0)
-        return ends(SampleEnd::unsafe_syscall, "flags of mprotect");
+        return ends(SampleEnd::unsafe_syscall, "flags that are not emulated");
     Mapping flags;
     set_protection(flags, protection);
     // Up to the first hole, as in the kernel.
@@ -229,7 +229,8 @@ SyscallOutcome sys_mprotect(SyscallCall& call) {
 }
 
 SyscallOutcome sys_pkey_mprotect(SyscallCall& call) {
-    if (call.int_arg(3) != -1) return ends(SampleEnd::unsafe_syscall, "protection keys");
+    if (call.int_arg(3) != -1)
+        return ends(SampleEnd::unsafe_syscall, "protection keys are not emulated");
     return protect(call);
 }
 

@@ -52,11 +52,12 @@ SyscallOutcome remove_name(SyscallCall& call, int directory, GuestAddress addres
 SyscallOutcome move_name(SyscallCall& call, int from_directory, GuestAddress from_address,
                          int to_directory, GuestAddress to_address, std::uint32_t flags) {
     if (flags & ~static_cast<std::uint32_t>(RENAME_NOREPLACE))
-        return ends(SampleEnd::unsafe_syscall, "flags of a rename");
+        return ends(SampleEnd::unsafe_syscall, "flags that are not emulated");
     TRY_ASSIGN(SamplePath from, sample_path(call, from_directory, from_address, false));
     TRY_ASSIGN(SamplePath to, sample_path(call, to_directory, to_address, false));
     TRY_ASSIGN(FoundFile found, find_file(call, from));
-    if (!found.status.is_regular()) return ends(SampleEnd::unsafe_syscall, "renames no plain file");
+    if (!found.status.is_regular())
+        return ends(SampleEnd::unsafe_syscall, "renames something other than a regular file");
     auto check = check_new_name(call, to);
     bool replaces = !check.end && check.value == -EEXIST;
     if (replaces && (flags & RENAME_NOREPLACE)) return failure(EEXIST);
@@ -135,7 +136,7 @@ SyscallOutcome sys_link(SyscallCall& call) {
 }
 
 SyscallOutcome sys_linkat(SyscallCall& call) {
-    if (call.int_arg(4) != 0) return ends(SampleEnd::unsafe_syscall, "flags of linkat");
+    if (call.int_arg(4) != 0) return ends(SampleEnd::unsafe_syscall, "flags that are not emulated");
     return make_link(call, call.int_arg(0), call.address(1), call.int_arg(2), call.address(3));
 }
 

@@ -102,7 +102,7 @@ Emulated<FileNodeRef> create_unnamed(SyscallCall& call, const SamplePath& path,
 SyscallOutcome open_file(SyscallCall& call, int directory, GuestAddress path_address,
                          const OpenRequest& request) {
     if (request.flags & O_PATH)
-        return ends(SampleEnd::unsafe_syscall, "opens a path without its file");
+        return ends(SampleEnd::unsafe_syscall, "opens a path only (O_PATH)");
     bool exclusive = (request.flags & O_CREAT) && (request.flags & O_EXCL);
     bool follow = !(request.flags & O_NOFOLLOW) && !exclusive;
     TRY_ASSIGN(SamplePath path, sample_path(call, directory, path_address, follow));
@@ -132,9 +132,11 @@ SyscallOutcome sys_openat(SyscallCall& call) {
 SyscallOutcome sys_openat2(SyscallCall& call) {
     if (call.arg(3) < sizeof(open_how)) return failure(EINVAL);
     if (call.arg(3) > sizeof(open_how))
-        return ends(SampleEnd::unsafe_syscall, "an openat2 of a newer kernel");
+        return ends(SampleEnd::unsafe_syscall, "arguments of a newer kernel");
     TRY_ASSIGN(auto how, load<open_how>(call, call.address(2)));
-    if (how.resolve != 0) return ends(SampleEnd::unsafe_syscall, "restrictions on resolving");
+    if (how.resolve != 0)
+        return ends(SampleEnd::unsafe_syscall,
+                    "restrictions on paths (RESOLVE_*) are not emulated");
     if (how.flags > UINT32_MAX || how.mode > 07777) return failure(EINVAL);
     return open_file(call, call.int_arg(0), call.address(1),
                      {static_cast<std::uint32_t>(how.flags), static_cast<std::uint32_t>(how.mode)});

@@ -83,10 +83,11 @@ Emulated<FoundFile> find_file(SyscallCall& call, const SamplePath& path) {
         case PathOverlay::State::removed:
             return failure(ENOENT);
         case PathOverlay::State::unknown:
-            return ends(SampleEnd::unsafe_syscall, "a name changed in the sample");
+            return ends(SampleEnd::unsafe_syscall, "the name changed in the sample");
         case PathOverlay::State::present:
             if (entry.node->attributes_changed)
-                return ends(SampleEnd::unsafe_syscall, "attributes changed in the sample");
+                return ends(SampleEnd::unsafe_syscall,
+                            "the file's attributes changed in the sample");
             return FoundFile{entry.node->current_status(), entry.node};
         case PathOverlay::State::untouched:
             break;

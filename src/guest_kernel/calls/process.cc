@@ -28,7 +28,8 @@ Emulated<SampleFacts::Limit> limit_of(SyscallCall& call, std::uint32_t resource)
     if (resource >= facts->limits.size()) return failure(EINVAL);
     auto changed = call.sample.process.limits.find(resource);
     if (changed != call.sample.process.limits.end()) return changed->second;
-    if (!facts->limits_known) return ends(SampleEnd::unsafe_syscall, "limits are not known");
+    if (!facts->limits_known)
+        return ends(SampleEnd::unsafe_syscall, "the resource limits are not known");
     return facts->limits[resource];
 }
 
@@ -140,7 +141,7 @@ SyscallOutcome sys_prlimit64(SyscallCall& call) {
 SyscallOutcome sys_getrusage(SyscallCall& call) {
     int who = call.int_arg(0);
     if (who == RUSAGE_CHILDREN)
-        return ends(SampleEnd::unsafe_syscall, "usage of children is not in the snapshot");
+        return ends(SampleEnd::unsafe_syscall, "the resource usage of children is not known");
     if (who != RUSAGE_SELF && who != RUSAGE_THREAD) return failure(EINVAL);
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
     auto usage = usage_of(*facts, call.elapsed_ns);
@@ -163,7 +164,7 @@ SyscallOutcome sys_sched_getaffinity(SyscallCall& call) {
     TRY_ASSIGN(const SampleFacts* facts, facts_of(call, call.int_arg(0)));
     std::uint32_t room = call.uint_arg(1);
     if (facts->affinity_bytes == 0)
-        return ends(SampleEnd::unsafe_syscall, "the affinity is not known");
+        return ends(SampleEnd::unsafe_syscall, "the CPU affinity is not known");
     if (room < facts->affinity_bytes || room % sizeof(std::uint64_t) != 0) return failure(EINVAL);
     auto bytes = std::as_bytes(std::span(facts->affinity)).first(facts->affinity_bytes);
     return call.space.write(call.address(2), bytes) ? answer(facts->affinity_bytes)
@@ -216,7 +217,7 @@ SyscallOutcome sys_prctl(SyscallCall& call) {
         case PR_SET_PDEATHSIG:
             return answer(0);
         default:
-            return ends(SampleEnd::unsafe_syscall, "a prctl operation");
+            return ends(SampleEnd::unsafe_syscall, "an operation that is not emulated");
     }
 }
 
@@ -235,7 +236,7 @@ SyscallOutcome sys_arch_prctl(SyscallCall& call) {
         case 0x3001 /* ARCH_CET_STATUS, never in Linux: the C library tries it */:
             return failure(EINVAL);
         default:
-            return ends(SampleEnd::unsafe_syscall, "an arch_prctl operation");
+            return ends(SampleEnd::unsafe_syscall, "an operation that is not emulated");
     }
 }
 
@@ -246,7 +247,7 @@ SyscallOutcome sys_set_robust_list(SyscallCall& call) {
 
 SyscallOutcome sys_rseq(SyscallCall& call) {
     if (call.int_arg(2) != 0)
-        return ends(SampleEnd::unsafe_syscall, "ends a restartable-sequence registration");
+        return ends(SampleEnd::unsafe_syscall, "unregisters restartable sequences");
     if (call.sample.thread().rseq_registered) return failure(EBUSY);
     if (call.uint_arg(1) < min_rseq_bytes || call.arg(0) % min_rseq_bytes != 0)
         return failure(EINVAL);

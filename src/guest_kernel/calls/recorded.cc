@@ -13,7 +13,7 @@ namespace shadowprof {
 namespace {
 
 SyscallOutcome differs() {
-    return ends(SampleEnd::input, "wants other input than the program did");
+    return ends(SampleEnd::input, "asks for other input than the program read");
 }
 
 InputCall input_call(const SyscallCall& call) {

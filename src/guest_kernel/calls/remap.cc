@@ -91,7 +91,8 @@ SyscallOutcome copy_memory(GuestSpace& space, GuestAddress from, GuestAddress to
 SyscallOutcome move_mapping(GuestSpace& space, const RemapRequest& request, Mapping old,
                             std::uint64_t to) {
     std::uint64_t kept = std::min(request.old_bytes, request.new_bytes);
-    if (kept > max_moved_bytes) return ends(SampleEnd::unsafe_syscall, "moves much memory");
+    if (kept > max_moved_bytes)
+        return ends(SampleEnd::unsafe_syscall, "moves more memory than a sample can");
     Mapping moved = old;
     moved.start = {to};
     moved.end = {to + request.new_bytes};
@@ -136,7 +137,7 @@ SyscallOutcome sys_mremap(SyscallCall& call) {
     RemapRequest request{call.arg(0), round_up_to_page(call.arg(1)), round_up_to_page(call.arg(2)),
                          call.arg(3), call.arg(4)};
     if (request.flags & ~std::uint64_t{MREMAP_MAYMOVE | MREMAP_FIXED})
-        return ends(SampleEnd::unsafe_syscall, "flags of mremap");
+        return ends(SampleEnd::unsafe_syscall, "flags that are not emulated");
     if (!is_page_aligned(request.start) || request.new_bytes == 0) return failure(EINVAL);
     if (request.old_bytes == 0) return ends(SampleEnd::unsafe_syscall, "maps memory twice");
     if (!fits(request.start, request.old_bytes)) return failure(EFAULT);
@@ -157,7 +158,7 @@ SyscallOutcome sys_madvise(SyscallCall& call) {
     int advice = call.int_arg(2);
     bool drops = advice == MADV_DONTNEED;
     if (contains(unsafe_advice, advice))
-        return ends(SampleEnd::unsafe_syscall, "an madvise that is not followed");
+        return ends(SampleEnd::unsafe_syscall, "advice that is not emulated");
     if (!drops && !contains(harmless_advice, advice)) return failure(EINVAL);
     if (!is_page_aligned(start) || (size == 0 && call.arg(1) != 0) || !fits(start, size))
         return failure(EINVAL);

@@ -25,7 +25,8 @@ Emulated<SignalAction> current_action(SyscallCall& call, int signal) {
     if (set != call.sample.process.signal_actions.end()) return set->second;
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
     if (facts->caught_signals & bit_of(signal))
-        return ends(SampleEnd::unsafe_syscall, "asks for a handler set before the snapshot");
+        return ends(SampleEnd::unsafe_syscall,
+                    "asks for a signal handler that was set before the sample");
     bool ignored = (facts->ignored_signals & bit_of(signal)) != 0;
     return SignalAction{.handler = ignored ? std::bit_cast<std::uint64_t>(SIG_IGN) : 0};
 }
@@ -39,7 +40,7 @@ Emulated<std::uint64_t> blocked_signals(SyscallCall& call) {
 SyscallOutcome block_signals(SyscallCall& call, std::uint64_t blocked) {
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
     if (facts->pending_signals & ~blocked & ~facts->ignored_signals)
-        return ends(SampleEnd::unsafe_syscall, "a pending signal would arrive");
+        return ends(SampleEnd::unsafe_syscall, "a pending signal would be delivered");
     call.sample.thread().blocked_signals = blocked & ~never_blocked;
     return answer(0);
 }
@@ -119,7 +120,8 @@ SyscallOutcome sys_sigaltstack(SyscallCall& call) {
     }
     const auto& known = call.sample.thread().signal_stack;
     if (call.arg(1) != 0 && !known)
-        return ends(SampleEnd::unsafe_syscall, "asks for a stack set before the snapshot");
+        return ends(SampleEnd::unsafe_syscall,
+                    "asks for a signal stack that was set before the sample");
     std::optional<SignalStack> old = known;
     if (old && old->flags != SS_DISABLE && is_on_stack(call, *old)) {
         if (wanted) return failure(EPERM);

@@ -67,7 +67,7 @@ Emulated<FileStatus> status_of_descriptor(SyscallCall& call, int fd) {
     TRY_ASSIGN(Descriptor * descriptor, call.sample.descriptors.find(fd));
     const FileNode& node = *descriptor->file->node;
     if (node.attributes_changed)
-        return ends(SampleEnd::unsafe_syscall, "attributes changed in the sample");
+        return ends(SampleEnd::unsafe_syscall, "the file's attributes changed in the sample");
     return node.current_status();
 }
 
@@ -105,7 +105,9 @@ SyscallOutcome check_access(SyscallCall& call, int directory, GuestAddress addre
                             int flags) {
     if (mode & ~(R_OK | W_OK | X_OK)) return failure(EINVAL);
     if (flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) return failure(EINVAL);
-    if (flags & AT_EMPTY_PATH) return ends(SampleEnd::unsafe_syscall, "access by descriptor");
+    if (flags & AT_EMPTY_PATH)
+        return ends(SampleEnd::unsafe_syscall,
+                    "access by descriptor (AT_EMPTY_PATH) is not emulated");
     TRY_ASSIGN(FileStatus status,
                status_of_path(call, directory, address, !(flags & AT_SYMLINK_NOFOLLOW)));
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
@@ -119,7 +121,7 @@ SyscallOutcome read_link(SyscallCall& call, int directory, GuestAddress path_add
     auto entry = call.sample.names.find(path.key);
     if (entry.state == PathOverlay::State::removed) return failure(ENOENT);
     if (entry.state == PathOverlay::State::unknown)
-        return ends(SampleEnd::unsafe_syscall, "a name changed in the sample");
+        return ends(SampleEnd::unsafe_syscall, "the name changed in the sample");
     if (entry.state == PathOverlay::State::present) return failure(EINVAL);
     TRY_ASSIGN(std::string target, emulated(call.sample.outside.read_link(path.ref)));
     target.resize(std::min(target.size(), static_cast<std::size_t>(size)));

@@ -41,7 +41,7 @@ SyscallOutcome start_thread(SyscallCall& call, const CloneArguments& arguments,
     if ((arguments.flags & of_a_thread) != of_a_thread)
         return ends(SampleEnd::unsafe_syscall, "starts a process");
     if (arguments.flags & ~understood)
-        return ends(SampleEnd::unsafe_syscall, "starts an unusual thread");
+        return ends(SampleEnd::unsafe_syscall, "starts a thread with flags that are not emulated");
     TRY(call.sample.facts());
     TRY(call.sample.clocks());
     CpuState cpu = call.cpu;

@@ -24,7 +24,7 @@ Emulated<std::size_t> own_cpu_clock(SyscallCall& call, std::int32_t id) {
     auto bits = static_cast<std::uint32_t>(id);
     if ((bits & 3) == file_clock) return failure(EINVAL);
     if ((bits & 3) != scheduler_clock)
-        return ends(SampleEnd::unsafe_syscall, "a clock that is not in the snapshot");
+        return ends(SampleEnd::unsafe_syscall, "a clock that is not emulated");
     auto owner = static_cast<std::int32_t>(~(id >> 3));
     bool thread = (bits & per_thread) != 0;
     TRY_ASSIGN(const SampleFacts* facts, call.sample.facts());
@@ -92,7 +92,8 @@ SyscallOutcome sys_times(SyscallCall& call) {
 SyscallOutcome sys_setitimer(SyscallCall& call) {
     if (call.uint_arg(0) > ITIMER_PROF) return failure(EINVAL);
     if (call.arg(1) != 0) TRY(load<itimerval>(call, call.address(1)));
-    if (call.arg(2) != 0) return ends(SampleEnd::unsafe_syscall, "asks for a running timer");
+    if (call.arg(2) != 0)
+        return ends(SampleEnd::unsafe_syscall, "asks what the timer was set to before");
     return answer(0);
 }
 

@@ -209,7 +209,7 @@ Result<DescriptorFacts> ProcEnvironment::describe(int fd) {
     auto status = status_at(AT_FDCWD, proc_path(fmt::format("fd/{}", fd)).c_str());
     DescriptorFacts facts;
     if (!text || !parse_fdinfo(*text, facts) || !status || !is_as_captured(fd, *status))
-        return missing("a descriptor that was not taken with the snapshot");
+        return missing("a descriptor whose state at the start of the sample is not known");
     facts.status = *status;
     facts.offset_known = !status->is_regular() || kind_ == Frozen::process;
     return facts;
@@ -223,7 +223,8 @@ Result<bool> ProcEnvironment::same_description(int fd_a, int fd_b) {
         int first_of_b = b->shares_with < 0 ? fd_b : b->shares_with;
         return first_of_a == first_of_b;
     }
-    if (kind_ == Frozen::replica) return unknowable("descriptors not taken with the snapshot");
+    if (kind_ == Frozen::replica)
+        return unknowable("descriptors whose state at the start of the sample is not known");
     long order = ::syscall(SYS_kcmp, captured_.pid, captured_.pid, KCMP_FILE, fd_a, fd_b);
     if (order < 0) return missing("kcmp");
     return order == 0;
@@ -268,7 +269,8 @@ Result<UniqueFd> ProcEnvironment::locate(const PathRef& ref) const {
     if (!same_root_directory(root_path()))
         resolve |= ref.path.front() == '/' ? RESOLVE_IN_ROOT : RESOLVE_BENEATH;
     TRY_ASSIGN(UniqueFd location, open_location(base.get(), ref.path.c_str(), ref.follow, resolve));
-    if (is_pseudo_file(location.get())) return unknowable("a file made by the kernel");
+    if (is_pseudo_file(location.get()))
+        return unknowable("a file that the kernel makes up, as in /proc");
     return location;
 }
 
@@ -351,7 +353,8 @@ Result<std::string> ProcEnvironment::read_link(const PathRef& ref) {
     std::string target(SampleFacts::max_path_bytes, '\0');
     ssize_t length = -1;
     if (ref.path == "/proc/self/exe" || ref.path == "/proc/thread-self/exe") {
-        if (!same_root_directory(root_path())) return unknowable("another root directory");
+        if (!same_root_directory(root_path()))
+            return unknowable("the process has another root directory than shadowprof");
         length =
             ::readlink(fmt::format("/proc/{}/exe", frozen_).c_str(), target.data(), target.size());
     } else {
@@ -369,7 +372,7 @@ Result<std::span<const std::byte>> ProcEnvironment::take_input(const InputCall& 
     taken_input_.clear();
     if (!recording_) return SampleEnvironment::take_input(call);
     if (call.thread >= captured_.threads.size())
-        return unknowable("input of a thread that the program has not");
+        return unknowable("input of a thread that began in the sample");
     TRY_ASSIGN(const auto input, recording_->take(captured_.threads[call.thread].tid, call));
     taken_input_ = encode(*input);
     return std::span<const std::byte>(taken_input_);

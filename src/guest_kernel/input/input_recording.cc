@@ -69,7 +69,7 @@ Result<std::shared_ptr<const RecordedInput>> InputRecording::take(pid_t tid,
     std::unique_lock lock(mutex_);
     const auto found = queues_.find(tid);
     if (found == queues_.end())
-        return Error{ErrorCode::unsupported, 0, "input of a thread that is not recorded"};
+        return Error{ErrorCode::unsupported, 0, "the input of this thread is not recorded"};
     Queue& queue = found->second;
     const auto start = Clock::now();
     changed_.wait_for(lock, std::min<std::chrono::nanoseconds>(longest_wait, patience_),
@@ -81,7 +81,7 @@ Result<std::shared_ptr<const RecordedInput>> InputRecording::take(pid_t tid,
         return Error{ErrorCode::interrupted, 0, "waits for input longer than a sample can"};
     }
     if (!is_same_call(queue.inputs.front()->call, call))
-        return Error{ErrorCode::unsupported, 0, "wants other input than the program did"};
+        return Error{ErrorCode::unsupported, 0, "asks for other input than the program read"};
     auto input = std::move(queue.inputs.front());
     queue.inputs.pop_front();
     bytes_ -= input->size_bytes();

@@ -13,7 +13,7 @@ constexpr std::uint64_t first_created_inode = std::uint64_t{1} << 62;
 SyscallOutcome unreadable(const Error& error) {
     if (error.code == ErrorCode::unsupported) return ends(SampleEnd::input, error.message);
     if (error.code == ErrorCode::gone) return from_error(error);
-    return ends(SampleEnd::input, "a file that cannot be read from outside");
+    return ends(SampleEnd::input, "a file that shadowprof cannot read");
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ Emulated<FileStatus> FileStore::current_status(const FileStatus& status) const {
     auto it = nodes_.find({status.device, status.inode});
     if (it == nodes_.end()) return status;
     if (it->second->attributes_changed)
-        return ends(SampleEnd::unsafe_syscall, "attributes changed in the sample");
+        return ends(SampleEnd::unsafe_syscall, "the file's attributes changed in the sample");
     return it->second->current_status();
 }
 
@@ -73,7 +73,7 @@ Emulated<std::size_t> FileStore::read_base(FileNode& node, std::uint64_t offset,
     auto got = environment_.read(handle, offset, to);
     if (!got) return unreadable(got.error());
     if (got->changed || got->bytes != to.size())
-        return ends(SampleEnd::input, "a file that changed since the snapshot");
+        return ends(SampleEnd::input, "a file that changed since the sample began");
     return to.size();
 }
 

@@ -230,8 +230,8 @@ Result<Accuracy> measure_accuracy(const Profile& full, const Profile& sampled, s
             "only where the runs had the same addresses");
     if (accuracy.values_of_the_run != 0)
         accuracy.notes.push_back(
-            fmt::format("of {} instructions the top values are addresses or the like, others in "
-                        "each run: their shares are compared",
+            fmt::format("the top values of {} instructions are addresses or the like, which differ "
+                        "between runs: their shares are compared",
                         accuracy.values_of_the_run));
     measure_coverage(accuracy, full, sampled);
     return accuracy;

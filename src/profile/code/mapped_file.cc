@@ -57,7 +57,7 @@ class Search {
         if (best_) return std::move(best_);
         if (failure_.code == ErrorCode::unsupported) return failure_;
         return Error{ErrorCode::not_found, 0,
-                     fmt::format("'{}' is not the file that was mapped", mapping_.name)};
+                     fmt::format("'{}' is not the file that the program mapped", mapping_.name)};
     }
 
   private:

@@ -125,7 +125,7 @@ void ReferenceTotals::fill(Profile& profile, const CountScale& scale) const {
     join_and_sort(profile.addresses);
     profile.sampling.counters["reference_instructions"] = instructions_;
     if (left_out_ != 0)
-        profile.notes.push_back(fmt::format("more than {} hazards: {} left out",
+        profile.notes.push_back(fmt::format("only {} hazards are kept: {} of others left out",
                                             HazardFinder::max_pairs,
                                             numbered(scale(left_out_), "execution")));
     fill_streams(profile, scale);

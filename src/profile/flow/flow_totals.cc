@@ -230,7 +230,8 @@ void FlowTotals::fill_counters(Profile& profile) const {
     counters["folded_stack_instructions"] = scale()(stacks_.folded_instructions());
     counters["folded_stacks"] = stacks_.folded_contexts();
     if (steps_.left_out() != 0)
-        profile.notes.push_back(fmt::format("more than {} edges: {} left out", limits_.steps,
+        profile.notes.push_back(fmt::format("only {} edges are kept: {} of others left out",
+                                            limits_.steps,
                                             numbered(scale()(steps_.left_out()), "execution")));
 }
 

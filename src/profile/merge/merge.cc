@@ -288,8 +288,7 @@ void drop_clock(Profile& profile) {
 // Two runs have no common clock.
 void drop_timeline(Profile& sum, const Profile& more) {
     if (sum.timeline || more.timeline)
-        sum.notes.emplace_back(
-            "the timeline is left out, as the times of several runs are not one");
+        sum.notes.emplace_back("the timeline is left out, as several runs have no common time");
     sum.timeline.reset();
 }
 

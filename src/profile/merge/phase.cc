@@ -128,8 +128,8 @@ void subtract_kind(Profile& later, const Profile& earlier) {
         return;
     } else if constexpr (requires { Kind::of_whole_run_alone; }) {
         if (!list.empty())
-            later.notes.push_back(fmt::format("{} are in the profile of the whole run alone",
-                                              Kind::of_whole_run_alone));
+            later.notes.push_back(
+                fmt::format("only the profile of the whole run has {}", Kind::of_whole_run_alone));
         list.clear();
     } else if constexpr (requires { Kind::subtract_all; }) {
         Kind::subtract_all(list, Kind::of(earlier));

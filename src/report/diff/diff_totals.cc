@@ -132,8 +132,7 @@ class TotalsBuilder {
 
 void add_totals(Diff& diff, const DiffInput& input) {
     if (!diff.as_counts) {
-        diff.no_totals =
-            "how much was executed is known of exact profiles alone (run --mode=exact)";
+        diff.no_totals = "only exact profiles (run --mode=exact) know how much was executed";
         return;
     }
     TotalsBuilder totals(diff, input);

@@ -384,7 +384,7 @@ TEST_CASE("limits on counts that a profile lacks are refused, with how to collec
     CHECK(contains(refusal(diff, "syscalls.read>+0"), "--profiles=syscall"));
     Sampled sampled(500'000, 500'000, 100);
     CHECK(contains(refusal(compared(sampled.base, sampled.next), "cache.accesses>+2%"),
-                   "exact profiles alone"));
+                   "only exact profiles"));
 }
 
 TEST_CASE("a limit on what neither profile has is refused, with what was meant") {

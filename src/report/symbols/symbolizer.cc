@@ -95,7 +95,8 @@ Result<std::string> Symbolizer::file_of(std::uint32_t index) const {
     const int kept = options_.files[index].get();
     if (kept >= 0) return path_of_same_file(path, fmt::format("/proc/self/fd/{}", kept));
     if (module.size_bytes == 0)
-        return Error{ErrorCode::not_found, 0, "the file that was mapped is not to be had"};
+        return Error{ErrorCode::not_found, 0,
+                     "the file that the program used is gone or was replaced"};
     return path;
 }
 

@@ -235,7 +235,7 @@ TEST_CASE("what has the path of a file that was not to be had gives no names") {
     Symbolizer symbolizer({{test_input("SYMBOLS_VICTIM"), "", 0}}, {.root = "", .files = files});
     CHECK(function_at(symbolizer, facts["caller"]).empty());
     REQUIRE(symbolizer.notes().size() == 1);
-    CHECK(contains(symbolizer.notes()[0], "not to be had"));
+    CHECK(contains(symbolizer.notes()[0], "gone or was replaced"));
 }
 
 TEST_CASE("damaged programs give wrong names or none, and no crash") {

@@ -36,11 +36,12 @@ Result<Entries> functions_meant(const Limit& limit, const DiffTable& table,
                                 const LimitOptions& options) {
     if (!table.missing.empty()) return unusable(limit, table.missing);
     if (limit.unit == LimitUnit::count && table.unit == DiffUnit::share)
-        return unusable(limit,
-                        "counts are known of exact profiles alone (run --mode=exact); of shares "
-                        "give % or pp");
+        return unusable(
+            limit, "only exact profiles (run --mode=exact) are compared by counts; give % or pp");
     if (limit.unit == LimitUnit::points && table.unit != DiffUnit::share)
-        return unusable(limit, "pp is of shares, and these profiles are compared by counts");
+        return unusable(
+            limit,
+            "pp is for shares, and these profiles are compared by counts; give % or a number");
     const auto share = [&](const Measured& measured, std::size_t side) {
         if (table.unit == DiffUnit::share) return measured.value;
         return table.totals[side] > 0 ? measured.value / table.totals[side] : 0;
