@@ -93,7 +93,8 @@ bool ProbeBuilder::is_number(ProbeNodeId id) {
 bool ProbeBuilder::separate_place(ProbeNodeId child) {
     if (node(child).uses != uses_place) return true;
     if (node(child).type != Type::boolean) {
-        fail(node(child).offset, "what a place is can only be compared with constants");
+        fail(node(child).offset,
+             "function, module, file and line can only be compared with constants");
         return false;
     }
     if (out_.tests.size() == max_place_tests) {

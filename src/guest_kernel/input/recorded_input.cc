@@ -80,7 +80,7 @@ Result<RecordedInput> decode_input(std::span<const std::byte> bytes) {
                        take_ranges(bytes, header.written, input.written) &&
                        take_descriptors(bytes, header.descriptors, input.descriptors);
     if (!whole || !bytes.empty())
-        return Error{ErrorCode::invalid, 0, "recorded input that makes no sense"};
+        return Error{ErrorCode::invalid, 0, "the recorded input is damaged"};
     input.value = header.value;
     input.duration_ns = header.duration_ns;
     return input;

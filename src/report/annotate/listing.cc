@@ -164,7 +164,7 @@ void FunctionListing::head(const AnnotatedFunction& function) {
                            module_name(profile_.modules, function.start.module),
                            function.start.address));
     if (!function.incomplete.empty())
-        page_.line("  only what the profile names: " + printable(function.incomplete));
+        page_.line("  only instructions that the profile names: " + printable(function.incomplete));
     if (profile_.edges.empty()) page_.line("  no executions: the profile has no edges");
     if (time_ns_ != 0)
         page_.line("  executions, share of the function's instructions, share of its time");

@@ -133,8 +133,9 @@ void ExactResults::fill_region_notes(std::vector<std::string>& notes) const {
             "nothing was counted: no function that --count-in names was called, or its file has no "
             "symbols");
     if (regions.lost != 0)
-        notes.push_back(fmt::format("the rest of {} of counted functions was not counted",
-                                    numbered(regions.lost, "call")));
+        notes.push_back(fmt::format(
+            "the rest of {} of counted functions was not counted, as the emulator was restarted",
+            numbered(regions.lost, "call")));
     if (regions.unknown_calls != 0)
         notes.push_back(
             fmt::format("{} to call a function outside of the emulation (VALGRIND_NON_SIMD_CALL) "

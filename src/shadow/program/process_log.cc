@@ -120,7 +120,7 @@ void ProcessLog::fill(Profile& profile, Clock::time_point end) const {
     if (const auto count = profile.other_processes.count)
         profile.notes.push_back(
             fmt::format("processes: the {} with the most instructions are listed, {} more are "
-                        "other_processes",
+                        "added up in other_processes",
                         profile.processes.size(), count));
 }
 

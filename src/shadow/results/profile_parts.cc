@@ -75,7 +75,7 @@ void ProfileParts::fill(Profile& profile) {
     profile.notes.insert(profile.notes.end(), notes_.begin(), notes_.end());
     if (ended_ > notes_.size() && !rest_is_a_part_)
         profile.notes.push_back(
-            file_ ? fmt::format("parts that were written as well: {}", ended_ - notes_.size())
+            file_ ? fmt::format("more parts that were written: {}", ended_ - notes_.size())
                   : fmt::format("{} {} not written, as the profile has no file beside which to put "
                                 "them; name one with -o",
                                 numbered(ended_, "part"), word_for(ended_, "was", "were")));

@@ -35,7 +35,7 @@ void keep_wanted(const ProfileKinds& kinds, bool notes_others, Profile& profile)
             if constexpr (!requires { Kind::is_flat_without_request; }) Kind::of(profile).clear();
             if (notes_others && Kind::option.is_usual)
                 profile.notes.push_back(
-                    fmt::format("{} profiles were not asked for", Kind::option.word));
+                    fmt::format("{} profiles were not asked for (--profiles)", Kind::option.word));
         }
     });
     for_each_kind([&]<typename Kind>() {

@@ -83,7 +83,7 @@ class CodeView {
             this.code.incomplete ?
                 node(
                     'p', {class: 'warning'},
-                    'Only what the profile itself names: ', this.code.incomplete) :
+                    'Only instructions that the profile names: ', this.code.incomplete) :
                 '',
             node(
                 'div', {class: 'tools'}, pick, toggles,
