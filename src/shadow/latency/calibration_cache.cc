@@ -210,7 +210,8 @@ std::optional<HostCalibration> read_calibration(std::string_view key) {
 Result<void> write_calibration(std::string_view key, const HostCalibration& calibration) {
     const auto path = calibration_path();
     if (path.empty())
-        return Error{ErrorCode::not_found, 0, "neither XDG_CACHE_HOME nor HOME is set"};
+        return Error{ErrorCode::not_found, 0,
+                     "neither XDG_CACHE_HOME nor HOME is an absolute path"};
     TRY(make_directories(path));
     std::string temporary = path + ".XXXXXX";
     const UniqueFd file(mkostemp(temporary.data(), O_CLOEXEC));
