@@ -152,7 +152,11 @@ class Followed(ForksCase):
         samples = one["samples"] + other["samples"]
         self.assertGreater(samples, 2000)
         share = one["instructions"] / (one["instructions"] + other["instructions"])
-        allowed = bounds.binomial(samples, by_work) / samples
+        # Samples of different weight tell as much as so many of equal weight.
+        weights = profile["timeline"]["samples"]["counted"]
+        equal = (profile["timeline"]["stride"] *
+                 sum(weights) ** 2 / sum(weight * weight for weight in weights))
+        allowed = bounds.binomial(equal, by_work) / equal
         self.assertGreater(share, min(by_work, by_time) - allowed)
         self.assertLess(share, max(by_work, by_time) + allowed)
         parent, = (row for row in profile["processes"] if row["parent"] is None)
