@@ -78,15 +78,34 @@ class MadeAtRunTime(TestCase):
     def test_functions_and_code_of_a_jitdump(self):
         self.assert_named(*self.check("dump"))
 
-    def test_a_jitdump_in_exact_mode(self):
-        done, profile = self.profile(victim("jit"), "dump", "100", options=["--mode=exact"])
+    # Each step is three instructions, with two more around them.
+    HEAVY, LIGHT = 100 * (3 * 6000 + 2), 100 * (3 * 2000 + 2)
+
+    def count_exactly(self, how):
+        """Returns {(function, module): instructions} of code without a file."""
+        done, profile = self.profile(victim("jit"), how, "100",
+                                     options=["--mode=exact", "--follow-forks=yes"])
         if done.code == 77:
             self.skipTest("code cannot be made here")
         self.assertEqual((done.code, done.stdout), (0, b"jit: right\n"))
         counts = instructions_by_function(profile)
-        heavy, light = counts["heavy", "[anon]"], counts["light", "[anon]"]
-        # Each step is three instructions, with three more around them.
-        self.assertEqual((heavy, light), (100 * (18_000 + 2), 100 * (6_000 + 2)))
+        return {name: count for name, count in counts.items() if name[1].startswith("[anon")}
+
+    def test_a_jitdump_in_exact_mode(self):
+        self.assertEqual(self.count_exactly("dump"), {("heavy", "[anon]"): self.HEAVY,
+                                                      ("light", "[anon]"): self.LIGHT})
+
+    def test_a_jitdump_does_not_name_the_next_program(self):
+        self.assertEqual(self.count_exactly("dump-exec"),
+                         {("heavy", "[anon]"): self.HEAVY, ("light", "[anon]"): self.LIGHT,
+                          (None, "[anon]"): self.HEAVY + self.LIGHT})
+
+    def test_a_child_has_the_names_of_its_own_jitdump(self):
+        counts = self.count_exactly("dump-fork")
+        (child,) = {module for _, module in counts} - {"[anon]"}
+        self.assertEqual(counts, {("heavy", "[anon]"): self.HEAVY, ("light", "[anon]"): self.LIGHT,
+                                  ("child_heavy", child): self.HEAVY,
+                                  ("child_light", child): self.LIGHT})
 
 
 class Libraries(TestCase):

@@ -7,6 +7,9 @@
 //             /tmp/perf-PID.map
 //   dump      calls two functions, `heavy` and `light`, whose names and code are in ./jit-PID.dump.
 //             heavy does three times the steps of light
+//   dump-exec  as dump; then executes itself to do the same without a file of names
+//   dump-fork  as dump; then a child writes the functions `child_heavy` and `child_light` to the
+//             same places, has a file of their names, and calls them
 
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { page = 4096, places = 8, steps = 2000 };
@@ -130,16 +134,48 @@ static void write_load(FILE* dump, const char* name, const void* start, uint64_t
     fflush(dump);
 }
 
-static int dump_names(long rounds) {
-    unsigned char* memory = map_pages(1, PROT_READ | PROT_WRITE | PROT_EXEC);
-    FILE* dump = open_dump();
-    if (memory == NULL || dump == NULL) return 77;
+// Always at the same place, so that it is so after an exec without address randomisation, too.
+static unsigned char* map_code(void) {
+    static unsigned char* memory;
+    if (memory == NULL) memory = map_pages(1, PROT_READ | PROT_WRITE | PROT_EXEC);
+    return memory;
+}
+
+// Without names if these are null.
+static int call_both(long rounds, const char* heavy_name, const char* light_name) {
+    unsigned char* memory = map_code();
+    if (memory == NULL) return 77;
     const function heavy = write_code(memory, 3), light = write_code(memory + page / 2, 5);
-    write_load(dump, "heavy", memory, 0);
-    write_load(dump, "light", memory + page / 2, 1);
+    if (heavy_name != NULL) {
+        FILE* dump = open_dump();
+        if (dump == NULL) return 77;
+        write_load(dump, heavy_name, memory, 0);
+        write_load(dump, light_name, memory + page / 2, 1);
+    }
     for (long round = 0; round < rounds; ++round)
         if (!adds_right(heavy, (uint64_t)round, 3 * steps, 3) || !is_right(light, 0, 5)) return 1;
     return 0;
+}
+
+static int dump_names(long rounds) {
+    return call_both(rounds, "heavy", "light");
+}
+
+static int dump_and_exec(long rounds, char** argv) {
+    const int status = dump_names(rounds);
+    if (status != 0) return status;
+    char how[] = "nameless";
+    char* words[] = {argv[0], how, argv[2], NULL};
+    execv(argv[0], words);
+    return 2;
+}
+
+static int dump_and_fork(long rounds) {
+    int status = dump_names(rounds);
+    if (status != 0) return status;
+    const pid_t child = fork();
+    if (child == 0) _exit(call_both(rounds, "child_heavy", "child_light"));
+    return waitpid(child, &status, 0) == child && status == 0 ? 0 : 2;
 }
 
 int main(int argc, char** argv) {
@@ -149,6 +185,9 @@ int main(int argc, char** argv) {
     if (argc > 1 && strcmp(argv[1], "protect") == 0) status = protect(rounds);
     if (argc > 1 && strcmp(argv[1], "move") == 0) status = move(rounds);
     if (argc > 1 && strcmp(argv[1], "dump") == 0) status = dump_names(rounds);
+    if (argc > 2 && strcmp(argv[1], "dump-exec") == 0) status = dump_and_exec(rounds, argv);
+    if (argc > 1 && strcmp(argv[1], "dump-fork") == 0) status = dump_and_fork(rounds);
+    if (argc > 1 && strcmp(argv[1], "nameless") == 0) status = call_both(rounds, NULL, NULL);
 
     printf("jit: %s\n", status ? "WRONG" : "right");
     return status;

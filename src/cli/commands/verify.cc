@@ -1,6 +1,8 @@
 // shadowprof verify: compares the emulator with the hardware on a program.
 #include <unistd.h>
 
+#include <optional>
+
 #include "base/text/numbered.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
@@ -40,8 +42,12 @@ void report(const VerifyOutcome& outcome) {
 Result<VerifyOutcome> verify(VerifyOptions options, bool shows_progress) {
     RunLimit limit;
     if (options.max_instructions != 0) limit.instructions = options.max_instructions;
-    ProgressLine line(stderr, isatty(STDERR_FILENO) != 0, limit);
-    if (shows_progress) options.on_progress = [&](const RunProgress& now) { line.show(now); };
+    std::optional<ProgressLine> line;
+    if (shows_progress) {
+        line.emplace(stderr, isatty(STDERR_FILENO) != 0, limit);
+        options.on_progress = [&](const RunProgress& now) { line->show(now); };
+        options.on_verified = [&] { line.reset(); };
+    }
     return verify_target(options);
 }
 

@@ -5,31 +5,20 @@
 
 #include <algorithm>
 
-#include "base/text/text_format.h"
+#include "profile/code/jit_dump_file.h"
 #include "profile/code/mapped_file.h"
 
 namespace shadowprof {
 namespace {
 
 // A program may map more files than this process may open.
-constexpr std::size_t max_open_files = 400;
+constexpr std::ptrdiff_t max_open_files = 400;
 
 // Memory with an inode but without a file that can be opened: JIT code, shared memory.
 bool is_nameless_file(std::string_view name) {
     return name.starts_with("/memfd:") || name.starts_with("/dev/zero") ||
            name.starts_with("/SYSV") || name.starts_with("anon_inode:") ||
            name.starts_with("//anon");
-}
-
-// Whether it is the mapping by which a just-in-time compiler shows profilers its file jit-PID.dump.
-bool shows_jit_dump(const Mapping& mapping) {
-    if (!mapping.executable || !mapping.is_file()) return false;
-    std::string_view name = base_name(mapped_path(mapping));
-    constexpr std::string_view start = "jit-", end = ".dump";
-    if (!name.starts_with(start) || !name.ends_with(end)) return false;
-    name.remove_prefix(start.size());
-    return name.size() > end.size() &&
-           name.find_first_not_of("0123456789") == name.size() - end.size();
 }
 
 }  // namespace
@@ -60,13 +49,17 @@ CodeLocation ModuleTable::locate(const Mapping* mapping, GuestAddress address,
     return {module, entries_[module].layout.address_of(offset).value_or(offset)};
 }
 
-void ModuleTable::keep_jit_dump(const MemoryMap& map, const CodeView* view) {
+std::uint32_t ModuleTable::code_without_file(const MemoryMap& map, const CodeView* view) {
     std::lock_guard lock(mutex_);
-    const auto module = pseudo_module(view ? view->anonymous : anonymous_module);
-    if (entries_[module].file || entries_.size() >= max_open_files) return;
-    const auto shown = std::ranges::find_if(map.mappings(), shows_jit_dump);
-    if (shown == map.mappings().end()) return;
-    if (auto file = open(*shown, view)) entries_[module].file = std::move(file).value();
+    const std::string_view name = view ? view->anonymous : anonymous_module;
+    const Mapping* dump = find_jit_dump(map, view ? view->files.process : first_process_);
+    if (dump == nullptr) return pseudo_module(name);
+    FileKey key{name, dump->device, dump->inode};
+    if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
+    auto file = open(*dump, view);
+    if (!file || !has_room_for_file()) return pseudo_module(name);
+    Module module{std::string(name), identity_of_jit_dump(file->get()), 0};
+    return by_file_[key] = add({std::move(module), {}, std::move(file).value()});
 }
 
 std::uint32_t ModuleTable::script(std::string_view name) {
@@ -89,6 +82,7 @@ std::string ModuleTable::path_to(std::uint32_t module) const {
 
 void ModuleTable::scan_maps(pid_t process) {
     std::lock_guard lock(mutex_);
+    first_process_ = process;
     opener_ = [view = FileView::of(process)](const Mapping& mapping) {
         return open_mapped_file(mapping, view);
     };
@@ -120,13 +114,18 @@ std::uint32_t ModuleTable::file_module(const Mapping& mapping, const CodeView* v
             entry.module.size_bytes = static_cast<std::uint64_t>(status.st_size);
         if (auto layout = ElfLayout::read(fd->get())) entry.layout = std::move(*layout);
         entry.module.build_id = entry.layout.build_id();
-        if (entries_.size() < max_open_files) entry.file = std::move(fd).value();
+        if (has_room_for_file()) entry.file = std::move(fd).value();
     }
     return by_file_[key] = add(std::move(entry));
 }
 
 Result<UniqueFd> ModuleTable::open(const Mapping& mapping, const CodeView* view) const {
     return view ? open_mapped_file(mapping, view->files) : opener_(mapping);
+}
+
+bool ModuleTable::has_room_for_file() const {
+    return std::ranges::count_if(entries_, [](const Entry& entry) { return bool(entry.file); }) <
+           max_open_files;
 }
 
 std::uint32_t ModuleTable::pseudo_module(std::string_view name) {

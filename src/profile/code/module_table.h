@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "base/files/fd.h"
@@ -55,10 +55,10 @@ class ModuleTable {
     CodeLocation locate(const Mapping* mapping, GuestAddress address,
                         const CodeView* view = nullptr);
 
-    // Keeps the file of names that a just-in-time compiler in the process writes (a jitdump), if
-    // `map` has one: compilers map it for profilers to find. It becomes the file of the
-    // pseudo-module of code without a file. One for each process is kept.
-    void keep_jit_dump(const MemoryMap& map, const CodeView* view = nullptr);
+    // The pseudo-module of code without a file in that memory. If the process has a jitdump, it is
+    // one of that file alone, since the process may come to have another one: by exec, or after a
+    // fork. Its build-id is then what tells the dump apart.
+    std::uint32_t code_without_file(const MemoryMap& map, const CodeView* view = nullptr);
 
     // The pseudo-module of a script (script_functions.h).
     std::uint32_t script(std::string_view name);
@@ -85,11 +85,13 @@ class ModuleTable {
     static MappedFileOpener default_opener();
     std::uint32_t file_module(const Mapping& mapping, const CodeView* view);
     Result<UniqueFd> open(const Mapping& mapping, const CodeView* view) const;
+    bool has_room_for_file() const;
     std::uint32_t pseudo_module(std::string_view name);
     std::uint32_t add(Entry entry);
 
     mutable std::mutex mutex_;
     MappedFileOpener opener_;
+    pid_t first_process_ = 0;
     std::vector<Entry> entries_;
     std::map<FileKey, std::uint32_t> by_file_;
 };
@@ -107,19 +109,23 @@ class MapResolver final : public AddressResolver {
     MapResolver(const MemoryMap& map, ModuleTable& modules, const CodeView* view = nullptr)
         : map_(map), modules_(modules), view_(view) {}
 
+    // Must be called when the map is another one.
+    void begin_map() { without_file_ = unknown; }
+
     CodeLocation resolve(GuestAddress address) override {
         const Mapping* mapping = map_.find(address);
-        const auto at = modules_.locate(mapping, address, view_);
-        if (mapping && has_no_file(*mapping) && !std::exchange(has_sought_jit_dump_, true))
-            modules_.keep_jit_dump(map_, view_);
-        return at;
+        if (!mapping || !has_no_file(*mapping)) return modules_.locate(mapping, address, view_);
+        if (without_file_ == unknown) without_file_ = modules_.code_without_file(map_, view_);
+        return {without_file_, address.value};
     }
 
   private:
+    static constexpr auto unknown = std::numeric_limits<std::uint32_t>::max();
+
     const MemoryMap& map_;
     ModuleTable& modules_;
     const CodeView* view_;
-    bool has_sought_jit_dump_ = false;
+    std::uint32_t without_file_ = unknown;  // module of code without a file in this map
 };
 
 }  // namespace shadowprof

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/text/text_format.h"
+#include "profile/code/jit_dump_file.h"
 #include "profile/code/mapped_file.h"
 
 namespace shadowprof::module_table_test {
@@ -145,35 +147,75 @@ TEST_CASE("code without a file is in [anon] at its own address") {
     CHECK(table.locate(&memfd, {0x7000010}) == CodeLocation{in_jit.module, 0x7000010});
 }
 
-TEST_CASE("what a just-in-time compiler writes for profilers is kept with its code") {
-    struct File {
-        const char* name;
-        bool executable, kept;
+TEST_CASE("a jitdump is the one that the process has mapped as executable") {
+    const auto found = [](std::vector<std::pair<const char*, bool>> files) -> std::string {
+        std::vector<Mapping> mappings;
+        for (const auto& [name, executable] : files) {
+            mappings.push_back(file_mapping(fmt::format("/somewhere/{}", name)));
+            mappings.back().executable = executable;
+            mappings.back().start = {0x1000 * mappings.size()};
+            mappings.back().end = {0x1000 * (mappings.size() + 1)};
+        }
+        const MemoryMap map(mappings);
+        const Mapping* dump = find_jit_dump(map, 12);
+        return dump ? std::string(base_name(dump->name)) : "none";
     };
-    const TemporaryFile names("names");
-    for (const auto& [name, executable, kept] : {File{"jit-12.dump", true, true},
-                                                 {"jit-12.dump", false, false},
-                                                 {"jit-.dump", true, false},
-                                                 {"jit-1x.dump", true, false},
-                                                 {"a-jit-12.dump", true, false}}) {
-        CAPTURE(name);
-        CAPTURE(executable);
-        Mapping shown = file_mapping(fmt::format("/somewhere/{}", name));
-        shown.executable = executable;
-        Mapping code;
-        code.start = {0x10000};
-        code.end = {0x20000};
-        code.executable = true;
-        const MemoryMap map({code, shown});
-        ModuleTable table([&](const Mapping& mapping) -> Result<UniqueFd> {
-            CHECK(mapping.name == shown.name);
-            return UniqueFd(::open(names.path().c_str(), O_RDONLY | O_CLOEXEC));
-        });
-        MapResolver resolver(map, table);
-        const auto at = resolver.resolve({0x12345});
-        const auto files = table.take_files();
-        CHECK(static_cast<bool>(files.at(at.module)) == kept);
-    }
+    CHECK(found({{"jit-12.dump", true}}) == "jit-12.dump");
+    CHECK(found({{"jit-12.dump (deleted)", true}}) == "jit-12.dump (deleted)");
+    for (const char* name : {"jit-.dump", "jit-1x.dump", "jit-12.dumps", "a-jit-12.dump",
+                             "jit-99999999999.dump", "jit--1.dump", "jit-.dump-12", ".dump"})
+        CHECK_MESSAGE(found({{name, true}}) == "none", name);
+    CHECK(found({{"jit-12.dump", false}}) == "none");
+    // A child has those of its parents, too.
+    CHECK(found({{"jit-11.dump", true}, {"jit-12.dump", true}, {"jit-13.dump", true}}) ==
+          "jit-12.dump");
+    CHECK(found({{"jit-3.dump", true}, {"jit-5.dump", true}, {"jit-4.dump", true}}) ==
+          "jit-5.dump");
+}
+
+TEST_CASE("code without a file is told apart by the jitdump of its memory, which is kept") {
+    const TemporaryFile first("names"), second("others");
+    Mapping code;
+    code.start = {0x10000};
+    code.end = {0x20000};
+    code.executable = true;
+    const auto map_with = [&](const char* dump, std::uint64_t inode) {
+        if (dump == nullptr) return MemoryMap({code});
+        Mapping shown = file_mapping(dump);
+        shown.inode = inode;
+        return MemoryMap({code, shown});
+    };
+    ModuleTable table([&](const Mapping& mapping) -> Result<UniqueFd> {
+        const auto& file = mapping.name == "/jit-1.dump" ? first : second;
+        return UniqueFd(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+    });
+    MemoryMap map = map_with(nullptr, 0);
+    MapResolver resolver(map, table);
+    const auto before = resolver.resolve({0x12345});
+    map = map_with("/jit-1.dump", 1);
+    CHECK(resolver.resolve({0x12345}) == before);
+    resolver.begin_map();
+    const auto with_first = resolver.resolve({0x12345});
+    map = map_with("/jit-2.dump", 2);
+    resolver.begin_map();
+    const auto with_second = resolver.resolve({0x12345});
+    map = map_with("/jit-1.dump", 1);
+    resolver.begin_map();
+    CHECK(resolver.resolve({0x12345}) == with_first);
+    CHECK(before.module != with_first.module);
+    CHECK(with_first.module != with_second.module);
+    CHECK(with_first.address == 0x12345);
+
+    const auto modules = table.modules();
+    for (const auto at : {before, with_first, with_second})
+        CHECK(modules.at(at.module).path == "[anon]");
+    CHECK(modules.at(before.module).build_id.empty());
+    CHECK(modules.at(with_first.module).build_id.size() == 40);
+    CHECK(modules.at(with_first.module).build_id != modules.at(with_second.module).build_id);
+    const auto files = table.take_files();
+    CHECK_FALSE(files.at(before.module));
+    CHECK(files.at(with_first.module));
+    CHECK(files.at(with_second.module));
 }
 
 TEST_CASE("the vDSO counts from its start") {

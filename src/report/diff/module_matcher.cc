@@ -8,12 +8,13 @@
 
 #include "base/text/text_format.h"
 #include "profile/merge/joint_modules.h"
+#include "report/symbols/location_name.h"
 
 namespace shadowprof {
 namespace {
 
 bool is_called(const std::string& path, std::string_view name) {
-    return path == name || base_name(path) == name;
+    return path == name || base_name(path) == name || shown_module(path) == name;
 }
 
 // Whether a function says something about a program: not one that every program has, nor a stub for

@@ -7,6 +7,7 @@
 #include "profile/code/script_functions.h"
 #include "report/symbols/elf/perf_map.h"
 #include "report/symbols/elf/vdso_image.h"
+#include "report/symbols/location_name.h"
 #include "report/symbols/module_file.h"
 
 namespace shadowprof {
@@ -79,9 +80,8 @@ std::unique_ptr<ModuleSymbols> Symbolizer::open_code_without_file(std::uint32_t 
     if (index < options_.files.size() && options_.files[index]) {
         auto dump = JitDump::read(fmt::format("/proc/self/fd/{}", options_.files[index].get()));
         if (dump) return std::make_unique<ModuleSymbols>(std::move(*dump), strings_);
-        notes_.push_back(
-            fmt::format("{}: the names that its compiler wrote (jit-PID.dump) are not used: {}",
-                        module.path, dump.error().message));
+        notes_.push_back(fmt::format("{}: jit-PID.dump gives no names: {}",
+                                     shown_module(module.path), dump.error().message));
     }
     auto opened = open_perf_map(module);
     return opened ? std::move(*opened) : nullptr;

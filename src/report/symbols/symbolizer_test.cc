@@ -300,6 +300,14 @@ TEST_CASE("a perf map's later entries take the place of older ones") {
     CHECK(table.find(0xfff) == nullptr);
 }
 
+TEST_CASE("a long name in a perf map is kept once, however many entries cut it") {
+    std::string text = "0 10000000 " + std::string(1'000'000, 'n') + "\n";
+    for (int i = 1; i < 20'000; ++i) text += fmt::format("{:x} 8 short\n", 16 * i);
+    const FunctionTable table(parse_perf_map(text), {});
+    CHECK(table.find(0x10)->name == "short");
+    CHECK(table.find(0x18)->name.size() == 1'000'000);
+}
+
 TEST_CASE("names are demangled, and what is no name is left alone") {
     CHECK(demangle("_ZN2ns1fEi") == "ns::f(int)");
     CHECK(demangle("_ZN2ns1fEi@plt") == "ns::f(int)@plt");

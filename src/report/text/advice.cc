@@ -88,9 +88,9 @@ std::string unnamed_functions(const Profile& profile, SymbolSource& symbols,
             percent(most.share), printable(path));
     if (path == anonymous_module || process_of_anonymous_module(path))
         return fmt::format(
-            "{} is in code without names that a just-in-time compiler made ({}): let it write "
-            "its names, as by node --perf-basic-prof, java -XX:+UnlockDiagnosticVMOptions "
-            "-XX:+DumpPerfMapAtExit or python3 -X perf.",
+            "{} is in code without names ({}), which a just-in-time compiler usually makes. It can "
+            "write the names, as by node --perf-basic-prof, java -XX:+UnlockDiagnosticVMOptions "
+            "-XX:+DumpPerfMapAtExit or python3 -X perf; some write them only when they end.",
             percent(most.share), shown_module(path));
     return "";
 }
@@ -110,8 +110,10 @@ std::string unread_scripts(const Profile& profile, SymbolSource& symbols,
     }
     if (share < much_unnamed) return "";
     return fmt::format(
-        "{} is in the interpreter of a Python whose functions cannot be read: those of CPython "
-        "3.11 to 3.13 can. Others from 3.12 on name them with python3 -X perf.",
+        "{} is in the interpreter of a Python whose functions were not read. shadowprof reads "
+        "those "
+        "of CPython 3.11 to 3.13, from a file with \"python\" in its name. Other Pythons from 3.12 "
+        "on can name them themselves: python3 -X perf.",
         percent(share));
 }
 

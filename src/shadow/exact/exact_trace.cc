@@ -34,6 +34,11 @@ void ExactTrace::begin_process(std::optional<CodeView> view) {
     resolver_.emplace(map_, modules_, view_ ? &*view_ : nullptr);
 }
 
+void ExactTrace::set_layout(MemoryMap map) {
+    map_ = std::move(map);
+    resolver_->begin_map();
+}
+
 void ExactTrace::begin_program() {
     regions_.begin_program();
 }

@@ -33,7 +33,7 @@ class ExactTrace final : public TraceUser {
     void restart(pid_t id, std::vector<GuestAddress> stack) override;
     void begin_thread(GuestThreads::Index index, pid_t id,
                       std::vector<GuestAddress> stack) override;
-    void set_layout(MemoryMap map) override { map_ = std::move(map); }
+    void set_layout(MemoryMap map) override;
     void use(GuestThreads::Index thread, std::span<const std::uint64_t> words,
              const BlockTable& table) override;
     void use(const ProbeRecord& record) override;

@@ -148,7 +148,7 @@ void ProgramClock::note(std::uint64_t number, Process& process, pid_t tid, Guest
         return;
     }
     const auto view = number == 0 ? std::nullopt : std::optional(CodeView::of(process.pid));
-    const auto location = modules_.locate(code, at, view ? &*view : nullptr);
+    const auto location = MapResolver(process.map, modules_, view ? &*view : nullptr).resolve(at);
     if (ticks_.size() >= max_code_places && !ticks_.contains(location)) {
         ++lost_;
         return;

@@ -26,7 +26,7 @@ class CountingUser final : public TraceUser {
     }
     void new_emulator() override { sizes_.clear(); }
 
-    void begin_interval() { ++intervals_; }
+    void begin_interval() { intervals_ = begun_++; }
     std::uint64_t instructions() const { return instructions_; }
 
   private:
@@ -52,7 +52,8 @@ class CountingUser final : public TraceUser {
     }
 
     std::vector<std::uint32_t> sizes_;  // by id; close together, for the cache
-    std::atomic<std::uint64_t> instructions_ = 0, intervals_ = 0;
+    std::atomic<std::uint64_t> instructions_ = 0, intervals_ = 0;  // intervals that are over
+    std::uint64_t begun_ = 0;
     const ProgressListener& on_progress_;
     const Clock::time_point begin_ = Clock::now();
     Clock::time_point next_ = begin_ + progress_period;
@@ -100,6 +101,7 @@ Result<VerifyOutcome> verify_target(const VerifyOptions& options) {
                                          .limits = limits,
                                          .fixed_addresses = true}));
     const auto verified = verify(*target, worker, options, outcome);
+    if (options.on_verified) options.on_verified();
     run_to_end(hub, *target);
     if (!verified) return verified.error();
     return outcome;

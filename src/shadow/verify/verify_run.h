@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct VerifyOptions {
     Narrow narrow = Narrow::after_the_first;
     // Called now and then by another thread, until verify_target() returns; may be empty.
     ProgressListener on_progress;
+    std::function<void()> on_verified;  // called once nothing more is verified; may be empty
     // For tests: the emulator sees the lowest bit of this byte of the program's memory inverted.
     GuestAddress flipped;
 };

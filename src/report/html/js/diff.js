@@ -63,7 +63,7 @@ function entryDetails(unit, entry) {
         ['Name', node('code', {}, entry.name)],
         ['Detail', entry.detail],
         ['Source', entry.source],
-        ['Module', entry.module],
+        ['Module', shownModule(entry.module)],
         ['Compared by', entry.matched_by],
         ['Base', sideText(unit, entry.base)],
         ['New', sideText(unit, entry.new)],
@@ -82,7 +82,7 @@ function entryColumns(table, entries, byFunction) {
     const most = largest(entries, (entry) => Math.abs(entry.difference));
     const number = (title, value, cell, hint) => ({title, hint, number: true, value, cell});
     const valueOf = (side) => side === null ? 0 : side.value;
-    const where = (entry) => [entry.source, baseName(entry.module)].filter(Boolean).join(', ');
+    const where = (entry) => [entry.source, baseName(shownModule(entry.module))].filter(Boolean).join(', ');
     const detail = {
         title: 'Detail',
         class: 'code',
@@ -131,7 +131,7 @@ function entryColumns(table, entries, byFunction) {
             class: 'source',
             rising: true,
             value: where,
-            cell: (entry) => node('span', {title: entry.module}, where(entry))
+            cell: (entry) => node('span', {title: shownModule(entry.module)}, where(entry))
         },
     ];
 }
@@ -144,7 +144,7 @@ function showDiffTable(container, {name, title, counts, by_function: byFunction}
         '';
     showTable(container, title, counts + cut, {
         rows,
-        text: (entry) => `${entry.name} ${entry.module} ${entry.source} ${entry.detail} ${
+        text: (entry) => `${entry.name} ${shownModule(entry.module)} ${entry.source} ${entry.detail} ${
             findingWords[entry.finding]}`,
         details: (entry) => entryDetails(table.unit, entry),
         columns: entryColumns(table, rows, byFunction),

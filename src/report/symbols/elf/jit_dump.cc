@@ -1,6 +1,7 @@
 #include "report/symbols/elf/jit_dump.h"
 
 #include <elf.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +15,7 @@ namespace shadowprof {
 namespace {
 
 constexpr std::uint32_t magic = 0x4a695444;  // "JiTD"
+constexpr std::size_t max_functions = 4'000'000;
 
 struct FileHeader {
     std::uint32_t magic, version, size_bytes, machine, padding, pid;
@@ -54,6 +56,7 @@ Result<std::unique_ptr<JitDump>> JitDump::parse(std::string bytes) {
     std::unique_ptr<JitDump> dump(new JitDump(std::move(bytes)));
     std::string_view rest = dump->bytes_;
     const auto header = take<FileHeader>(rest);
+    if (dump->bytes_.empty()) return Error{ErrorCode::invalid, 0, "it is empty"};
     if (!header || header->magic != magic)
         return Error{ErrorCode::invalid, 0, "it is not a jitdump file of this byte order"};
     // CPython does not say for which machine its code is.
@@ -67,6 +70,9 @@ Result<std::unique_ptr<JitDump>> JitDump::parse(std::string bytes) {
 
 Result<std::unique_ptr<JitDump>> JitDump::read(const std::string& path) {
     constexpr std::uint64_t max_bytes = std::uint64_t{1} << 30;
+    struct stat status;
+    if (::stat(path.c_str(), &status) == 0 && std::cmp_greater(status.st_size, max_bytes))
+        return Error{ErrorCode::invalid, 0, "it is larger than 1 GiB"};
     TRY_ASSIGN(std::string bytes, read_file_text(path, max_bytes));
     return parse(std::move(bytes));
 }
@@ -76,7 +82,8 @@ void JitDump::add_records(std::string_view records) {
         std::string_view record = records;
         const auto header = take<RecordHeader>(record);
         if (!header || header->size_bytes < sizeof(RecordHeader) ||
-            header->size_bytes > records.size() || header->id == code_close)
+            header->size_bytes > records.size() || header->id == code_close ||
+            functions_.size() >= max_functions)
             return;
         record = record.substr(0, header->size_bytes - sizeof(RecordHeader));
         if (header->id == code_load) load(record);
@@ -118,8 +125,7 @@ void JitDump::place(std::uint64_t start, std::uint64_t size_bytes, std::size_t f
 NamedFunctions JitDump::functions() const {
     NamedFunctions named;
     for (const auto& [start, range] : ranges_.all())
-        named.functions.push_back(
-            {start, range.end, named.names.add(functions_[range.value].name)});
+        named.functions.push_back({start, range.end, functions_[range.value].name});
     return named;
 }
 

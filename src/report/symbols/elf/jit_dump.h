@@ -20,13 +20,14 @@ namespace shadowprof {
 
 class JitDump {
   public:
-    // Records behind a damaged or incomplete one are not read, as the compiler may still write.
+    // Records behind a damaged or incomplete one are not read, as the compiler may still write, nor
+    // those behind the first four million functions.
     // Errors: it is not a jitdump of x86-64 in this byte order.
     static Result<std::unique_ptr<JitDump>> parse(std::string bytes);
     // The same for a file. Errors: it cannot be read, or is larger than 1 GiB.
     static Result<std::unique_ptr<JitDump>> read(const std::string& path);
 
-    // If functions overlap, the later one counts.
+    // If functions overlap, the later one counts. The names live as long as this.
     NamedFunctions functions() const;
     // Copies the code at `address`, at most up to the end of its function. Returns how many bytes
     // were copied.

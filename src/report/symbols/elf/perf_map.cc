@@ -29,15 +29,16 @@ std::optional<FunctionRange> parse_line(std::string_view line) {
 }  // namespace
 
 NamedFunctions parse_perf_map(std::string_view text) {
+    NamedFunctions named;
     LatestRanges<std::string_view> entries;
     while (!text.empty()) {
         auto line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(text.size(), line.size() + 1));
-        if (const auto entry = parse_line(line)) entries.add(entry->start, entry->end, entry->name);
+        if (const auto entry = parse_line(line))
+            entries.add(entry->start, entry->end, named.names.add(entry->name));
     }
-    NamedFunctions named;
     for (const auto& [start, entry] : entries.all())
-        named.functions.push_back({start, entry.end, named.names.add(entry.value)});
+        named.functions.push_back({start, entry.end, entry.value});
     return named;
 }
 
