@@ -3,6 +3,14 @@
 #include "report/symbols/elf/demangle.h"
 
 namespace shadowprof {
+namespace {
+
+std::shared_ptr<const FunctionTable> table_of(NamedFunctions functions) {
+    return std::make_shared<const FunctionTable>(std::move(functions),
+                                                 std::span<const AddressRange>());
+}
+
+}  // namespace
 
 Result<std::unique_ptr<ModuleSymbols>> ModuleSymbols::open(const std::string& path,
                                                            const std::string& build_id,
@@ -22,15 +30,10 @@ ModuleSymbols::ModuleSymbols(std::unique_ptr<ElfFile> file,
     : strings_(strings), file_(std::move(file)), functions_(std::move(functions)) {}
 
 ModuleSymbols::ModuleSymbols(NamedFunctions functions, StringPool& strings)
-    : ModuleSymbols(nullptr,
-                    std::make_shared<const FunctionTable>(std::move(functions),
-                                                          std::span<const AddressRange>()),
-                    strings) {}
+    : ModuleSymbols(nullptr, table_of(std::move(functions)), strings) {}
 
 ModuleSymbols::ModuleSymbols(std::unique_ptr<JitDump> dump, StringPool& strings)
-    : ModuleSymbols(dump->functions(), strings) {
-    jit_dump_ = std::move(dump);
-}
+    : strings_(strings), jit_dump_(std::move(dump)), functions_(table_of(jit_dump_->functions())) {}
 
 CodeSymbol ModuleSymbols::describe(std::uint64_t address) {
     CodeSymbol symbol;

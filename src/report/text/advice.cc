@@ -111,8 +111,7 @@ std::string unread_scripts(const Profile& profile, SymbolSource& symbols,
     if (share < much_unnamed) return "";
     return fmt::format(
         "{} is in the interpreter of a Python whose functions were not read. shadowprof reads "
-        "those "
-        "of CPython 3.11 to 3.13, from a file with \"python\" in its name. Other Pythons from 3.12 "
+        "those of CPython 3.11 to 3.13, from a file with \"python\" in its name. Others from 3.12 "
         "on can name them themselves: python3 -X perf.",
         percent(share));
 }

@@ -16,7 +16,7 @@ struct VerifyOptions {
     std::vector<std::string> command;
     std::uint64_t max_instructions = 0;  // after these it runs on unverified; 0: no limit
     Narrow narrow = Narrow::after_the_first;
-    // Called now and then by another thread, until verify_target() returns; may be empty.
+    // Called now and then by another thread, until on_verified; may be empty.
     ProgressListener on_progress;
     std::function<void()> on_verified;  // called once nothing more is verified; may be empty
     // For tests: the emulator sees the lowest bit of this byte of the program's memory inverted.
