@@ -1,5 +1,7 @@
 #include "report/html/html_report.h"
 
+#include <algorithm>
+
 #include "report/html/page_data.h"
 #include "report/html/page_element.h"
 #include "report/html/page_template.h"
@@ -32,7 +34,12 @@ constexpr Part parts[] = {
     {"streams", [](const Profile& p) { return !p.streams.empty(); }, write_streams},
     {"probes", [](const Profile& p) { return !p.probes.empty(); }, write_probes},
     {"findings", [](const Profile&) { return true; }, write_findings},
-    {"syscalls", [](const Profile& p) { return !p.syscalls.by_class.empty(); }, write_syscalls},
+    {"syscalls",
+     [](const Profile& p) {
+         return std::ranges::any_of(p.syscalls.by_class,
+                                    [](const auto& calls) { return calls.second != 0; });
+     },
+     write_syscalls},
     {"kinds", has_kind_tables, write_kind_tables},
 };
 

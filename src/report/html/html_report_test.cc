@@ -89,9 +89,11 @@ TEST_CASE("What a profile has nothing about is left out") {
     ProfileFile file = sample_file();
     file.profile.hazards.clear();
     file.profile.stacks.clear();
+    for (auto& [name, calls] : file.profile.syscalls.by_class) calls = 0;
     const auto parts = data_of(std::move(file));
     CHECK(parts.count("hazards") == 0);
     CHECK(parts.count("flame") == 0);
+    CHECK(parts.count("syscalls") == 0);
     CHECK(parts.count("streams") == 1);
 }
 
