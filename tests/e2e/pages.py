@@ -28,7 +28,7 @@ class Page(TestCase):
             self.assertEqual(done.code, 0, done.stderr)
             return path
 
-        shutil.copy(once(command, make), self.profile_path)
+        shutil.copy(once((command, tuple(options)), make), self.profile_path)
         self.seen = Profile(json.loads(self.profile_path.read_text()))
 
     def take_exact_profile(self):

@@ -465,7 +465,7 @@ int main() {
     def open_function(self, browser, name):
         self.open(browser, "#" + urllib.parse.urlencode({"function": name}))
 
-    def test_nothing_is_wider_than_the_screen(self):
+    def assert_fits(self):
         for width, height in self.SIZES:
             browser = self.browser(width=width, height=height)
             self.open(browser)
@@ -476,6 +476,16 @@ int main() {
                     wide, room = browser.evaluate(f"[{element}.scrollWidth, {element}.clientWidth]")
                     self.assertLessEqual(wide, room, f"{element} of {link} at {width} pixels")
             self.assert_calm(browser)
+
+    def test_nothing_is_wider_than_the_screen(self):
+        self.assert_fits()
+
+    def test_nor_is_what_exact_mode_counts(self):
+        kinds = "edge,stack,call,hazard,stream,syscall,alloc,call-cost,branch,cache"
+        self.take_profile(once("long names", self.make_program),
+                          options=("--mode=exact", f"--profiles={kinds}"))
+        self.make_page()
+        self.assert_fits()
 
     def test_what_is_known_is_in_sight(self):
         for width, height in self.SIZES:
