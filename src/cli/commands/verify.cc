@@ -85,10 +85,7 @@ int verify_main(std::span<const std::string> words) {
           }},
          {.names = "--progress",
           .help = "show on standard error how far it is, even if the program may write there, too",
-          .set = [&](std::string_view) -> Result<void> {
-              shows_progress = true;
-              return {};
-          }},
+          .set = set_flag(shows_progress)},
          {.names = "--fault",
           .value = "ADDRESS",
           .help = "for tests: the emulator sees the byte at this address with its lowest bit "

@@ -21,7 +21,7 @@ std::optional<pid_t> shown_process(const Mapping& mapping) {
     constexpr std::string_view start = "jit-", end = ".dump";
     if (!name.starts_with(start) || !name.ends_with(end)) return std::nullopt;
     name.remove_prefix(start.size());
-    name.remove_suffix(std::min(end.size(), name.size()));
+    name.remove_suffix(end.size());
     pid_t process = 0;
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), process);
     if (parsed.ec != std::errc{} || parsed.ptr != name.data() + name.size() || process <= 0)

@@ -16,7 +16,7 @@ namespace shadowprof {
 // namespace.
 const Mapping* find_jit_dump(const MemoryMap& map, pid_t process);
 
-// What tells the file apart from those of other processes and runs, in hexadecimal digits: its
+// Returns hexadecimal digits that tell the file apart from those of other processes and runs: its
 // inode and, where the file system knows it, its time of birth. The file's header is no help, as it
 // may not be written yet.
 std::string identity_of_jit_dump(int file);

@@ -13,10 +13,6 @@
 namespace shadowprof {
 namespace {
 
-bool is_called(const std::string& path, std::string_view name) {
-    return path == name || base_name(path) == name || shown_module(path) == name;
-}
-
 // Whether a function says something about a program: not one that every program has, nor a stub for
 // another file's function.
 bool is_telling(std::string_view function) {
@@ -93,7 +89,7 @@ class ModuleMatcher {
     std::optional<std::uint32_t> find(DiffSide side, std::string_view name) const {
         const auto& modules = profile(side).modules;
         const auto found = std::ranges::find_if(
-            modules, [&](const Module& module) { return is_called(module.path, name); });
+            modules, [&](const Module& module) { return is_module_called(module.path, name); });
         if (found == modules.end()) return std::nullopt;
         return matched_.numbers[index_of(side)][static_cast<std::size_t>(found - modules.begin())];
     }
@@ -160,8 +156,9 @@ class ModuleMatcher {
 };
 
 Result<void> check_file(const Profile& profile, std::string_view side, const std::string& name) {
-    if (std::ranges::any_of(profile.modules,
-                            [&](const Module& module) { return is_called(module.path, name); }))
+    if (std::ranges::any_of(profile.modules, [&](const Module& module) {
+            return is_module_called(module.path, name);
+        }))
         return {};
     return Error{ErrorCode::usage, 0,
                  fmt::format("--map: {} has no code of a file '{}'", side, printable(name))};

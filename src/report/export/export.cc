@@ -90,8 +90,7 @@ Result<std::uint32_t> choose_module(const Profile& profile, std::string_view wan
     std::vector<std::uint32_t> by_name;
     for (std::uint32_t i = 0; i < profile.modules.size(); ++i) {
         if (profile.modules[i].path == wanted) return i;
-        const std::string& path = profile.modules[i].path;
-        if (base_name(path) == wanted || shown_module(path) == wanted) by_name.push_back(i);
+        if (is_module_called(profile.modules[i].path, wanted)) by_name.push_back(i);
     }
     if (by_name.size() == 1) return by_name.front();
     return Error{ErrorCode::usage, 0,

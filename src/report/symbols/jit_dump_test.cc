@@ -59,6 +59,12 @@ std::string functions(const std::string& bytes) {
     return text;
 }
 
+std::vector<UniqueFd> opened(const std::string& path) {
+    std::vector<UniqueFd> files;
+    files.emplace_back(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    return files;
+}
+
 }  // namespace
 
 TEST_CASE("each function has its name and its place") {
@@ -169,8 +175,7 @@ TEST_CASE("code of a just-in-time compiler has the names and the instructions of
     TemporaryDirectory dir;
     write_file(dir.path("dump"), header() + load(0x7f0000001000, "jit::loop", "\x90\xc3"));
     write_file(dir.path("map"), "7f0000001000 20 of the map\n");
-    std::vector<UniqueFd> files(1);
-    files[0].reset(::open(dir.path("dump").c_str(), O_RDONLY | O_CLOEXEC));
+    const auto files = opened(dir.path("dump"));
     Symbolizer symbolizer({{"[anon]", "", 0}},
                           {.root = "", .perf_map = dir.path("map"), .files = files});
     CHECK(symbolizer.symbol({0, 0x7f0000001001}).function == "jit::loop");
@@ -185,8 +190,7 @@ TEST_CASE("where a jitdump is unusable, a note says so and the perf map has the 
     TemporaryDirectory dir;
     write_file(dir.path("dump"), "something else");
     write_file(dir.path("map"), "7f0000001000 20 of the map\n");
-    std::vector<UniqueFd> files(1);
-    files[0].reset(::open(dir.path("dump").c_str(), O_RDONLY | O_CLOEXEC));
+    const auto files = opened(dir.path("dump"));
     Symbolizer symbolizer({{"[anon]", "", 0}},
                           {.root = "", .perf_map = dir.path("map"), .files = files});
     CHECK(symbolizer.symbol({0, 0x7f0000001001}).function == "of the map");

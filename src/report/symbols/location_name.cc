@@ -14,6 +14,10 @@ std::string shown_module(std::string_view path) {
     return printable(base_name(path));
 }
 
+bool is_module_called(std::string_view path, std::string_view name) {
+    return path == name || base_name(path) == name || shown_module(path) == name;
+}
+
 std::string module_name(const std::vector<Module>& modules, std::uint32_t index) {
     return index < modules.size() ? shown_module(modules[index].path) : "?";
 }

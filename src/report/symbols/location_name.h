@@ -8,9 +8,13 @@
 
 namespace shadowprof {
 
-// What reports call the module of a path: the base name of its file. Code without a file is
-// "[jit]", or "[jit 4711]" of another process than the first, since just-in-time compilers make it.
+// Returns the name of a module in reports: the base name of its file. Code without a file is
+// "[jit]", or "[jit 4711]" in another process than the first, since just-in-time compilers make it.
 std::string shown_module(std::string_view path);
+
+// Whether a user who writes `name` means the module: by its path, its file's name or
+// shown_module().
+bool is_module_called(std::string_view path, std::string_view name);
 
 // shown_module() of a module; "?" if there is no such module.
 std::string module_name(const std::vector<Module>& modules, std::uint32_t index);

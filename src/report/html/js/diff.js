@@ -82,7 +82,8 @@ function entryColumns(table, entries, byFunction) {
     const most = largest(entries, (entry) => Math.abs(entry.difference));
     const number = (title, value, cell, hint) => ({title, hint, number: true, value, cell});
     const valueOf = (side) => side === null ? 0 : side.value;
-    const where = (entry) => [entry.source, baseName(shownModule(entry.module))].filter(Boolean).join(', ');
+    const where = (entry) =>
+        [entry.source, baseName(shownModule(entry.module))].filter(Boolean).join(', ');
     const detail = {
         title: 'Detail',
         class: 'code',

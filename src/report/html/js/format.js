@@ -79,6 +79,6 @@ function abbreviated(name) {
     return open.length ? name : text;
 }
 
-// What reports call a module: code without a file is usually made by a just-in-time compiler.
+// A module as reports name it. Just-in-time compilers make most code without a file.
 function shownModule(path) { return path.replace(/^\[anon( \d+)?\]$/, '[jit$1]'); }
 function baseName(path) { return path.slice(path.lastIndexOf('/') + 1); }

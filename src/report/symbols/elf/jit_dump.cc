@@ -105,7 +105,7 @@ void JitDump::load(std::string_view record) {
     place(load->start, load->size_bytes, functions_.size() - 1);
 }
 
-// What was executed at the old place before keeps its name.
+// The old place keeps the name, for code that was executed there before.
 void JitDump::move(std::string_view record) {
     const auto move = take<MoveRecord>(record);
     const auto found = move ? by_code_index_.find(move->code_index) : by_code_index_.end();
