@@ -183,5 +183,25 @@ class Corners(TestCase):
         self.assertEqual(self.read_profile()["sampling"]["exact"]["stopped_early"], said)
 
 
+class OwnMemory(TestCase):
+    """What a program does to its own memory by system calls. In exact mode the process that makes
+    them has a memory of its own, which must be the program's where that matters."""
+
+    def compare(self, *words, prefix=(), options=()):
+        """Compares a program with itself alone. Returns the messages."""
+        command = [victim(words[0]), *words[1:]]
+        plain = self.run_command([*prefix, *command])
+        if plain.code == LACKING:
+            self.skipTest(f"this machine lacks what {words} needs")
+        done = self.run_command([*prefix, SHADOWPROF, "run", "--mode=exact", *options, "-o",
+                                 self.profile_path, "--", *command])
+        self.assertEqual((done.code, done.stdout), (plain.code, plain.stdout), done.stderr)
+        self.assertEqual(self.read_profile()["sampling"]["exact"]["diverged"], 0)
+        return done.stderr
+
+    def test_stack_whose_limit_the_program_raises(self):
+        self.compare("own_memory", "stack")
+
+
 if __name__ == "__main__":
     main()

@@ -49,6 +49,9 @@ Result<void> install_filter(int socket_fd) {
         allow(call, scmp_arg_cmp{0, SCMP_CMP_EQ, static_cast<scmp_datum_t>(socket_fd), 0});
     // The only files that it has are those which it was given.
     allow(SCMP_SYS(mmap));
+    // See ForeignStackGrowth.
+    for (int call : {SCMP_SYS(getrlimit), SCMP_SYS(setrlimit)})
+        allow(call, scmp_arg_cmp{0, SCMP_CMP_EQ, RLIMIT_STACK, 0});
     // GS gives access to guest memory (segment_bases.h); all other segment bases stay the worker's
     // own.
     allow(SCMP_SYS(arch_prctl), scmp_arg_cmp{0, SCMP_CMP_EQ, ARCH_SET_GS, 0});

@@ -2,6 +2,7 @@
 
 #include <sys/personality.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,6 +43,17 @@ OutOfTheWay::OutOfTheWay() {
 OutOfTheWay::~OutOfTheWay() {
     if (stack_bytes_) set_stack_limit(*stack_bytes_);
     if (personality_) (void)personality(*personality_);
+}
+
+// A worker may call setrlimit(2) for its stack alone (confinement.cc), and prlimit(2) not at all.
+ForeignStackGrowth::ForeignStackGrowth() {
+    if (syscall(SYS_getrlimit, RLIMIT_STACK, &before_) != 0) return;
+    const rlimit raised = {before_.rlim_max, before_.rlim_max};
+    (void)syscall(SYS_setrlimit, RLIMIT_STACK, &raised);
+}
+
+ForeignStackGrowth::~ForeignStackGrowth() {
+    (void)syscall(SYS_setrlimit, RLIMIT_STACK, &before_);
 }
 
 void move_out_of_the_way(char* const* arguments) {

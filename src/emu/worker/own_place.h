@@ -26,6 +26,20 @@ class OutOfTheWay {
     std::optional<unsigned long> personality_;
 };
 
+// While an object lives, this process may grow another one's stack by writing to it, as far as the
+// hard limit allows: the kernel compares a stack with the limit of whoever touches it. Meanwhile
+// nothing may be touched that could be taken for a growth of this process's own stack.
+class ForeignStackGrowth {
+  public:
+    ForeignStackGrowth();
+    ~ForeignStackGrowth();
+    ForeignStackGrowth(const ForeignStackGrowth&) = delete;
+    ForeignStackGrowth& operator=(const ForeignStackGrowth&) = delete;
+
+  private:
+    rlimit before_ = {};
+};
+
 // Executes this program again, with the same arguments, unless it was executed under OutOfTheWay.
 // Returns if it was, or if that is not possible. To be called before anything else.
 void move_out_of_the_way(char* const* arguments);

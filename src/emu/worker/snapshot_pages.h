@@ -12,6 +12,7 @@
 #include "base/memory_reader.h"
 #include "emu/guest/guest_memory.h"
 #include "emu/guest/syscall_handler.h"
+#include "emu/worker/own_place.h"
 
 namespace shadowprof {
 
@@ -55,11 +56,18 @@ class DescriptorPages final : public PageSource, public WritableMemory {
         return got == static_cast<ssize_t>(to.size());
     }
     bool write(GuestAddress to, std::span<const std::byte> from) override {
-        const auto put = pwrite(fd_.get(), from.data(), from.size(), static_cast<off_t>(to.value));
-        return put == static_cast<ssize_t>(from.size());
+        if (put(to, from)) return true;
+        const ForeignStackGrowth growth;
+        return put(to, from);
     }
 
   private:
+    bool put(GuestAddress to, std::span<const std::byte> from) const {
+        const auto bytes =
+            pwrite(fd_.get(), from.data(), from.size(), static_cast<off_t>(to.value));
+        return bytes == static_cast<ssize_t>(from.size());
+    }
+
     UniqueFd fd_;
     Deadline& deadline_;
     GuestAddress flipped_;
