@@ -202,6 +202,11 @@ class OwnMemory(TestCase):
     def test_stack_whose_limit_the_program_raises(self):
         self.compare("own_memory", "stack")
 
+    def test_end_beside_a_thread_that_sleeps(self):
+        for kind in ("exit", "exit-other", "exit-kill", "exit-call"):
+            with self.subTest(kind):
+                self.compare("own_memory", kind)
+
 
 if __name__ == "__main__":
     main()

@@ -439,8 +439,16 @@ Result<bool> NativeRun::goes_to_exit() {
     }
 }
 
+// The kernel reports the end of a first thread only when the ends of all others were reported.
+bool NativeRun::has_ended_unreported() const {
+    return thread_.tid() == target_.pid() &&
+           read_thread_state(target_.pid(), thread_.tid()).value_or('X') == 'Z';
+}
+
 Result<bool> NativeRun::has_come_to_exit() {
     TRY_ASSIGN(const bool stopped, thread_.has_stopped());
+    if (!stopped && has_ended_unreported())
+        return Error{ErrorCode::gone, ESRCH, "the first thread has ended"};
     if (!stopped) return false;
     TRY_ASSIGN(const bool there, take_stop_in_call());
     return there ? Result<bool>(true) : goes_to_exit();

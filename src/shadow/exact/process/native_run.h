@@ -159,6 +159,7 @@ class NativeRun {
     Result<void> hold();
     Result<bool> is_pending() const;
     Result<Passage> leave_syscall();
+    bool has_ended_unreported() const;
     void raise_held();
     Result<void> deliver_pending(Passage& passage);
     Result<void> deliver_one(Passage& passage);
