@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import resource
+import shutil
 import signal
 import subprocess
 
@@ -206,6 +207,25 @@ class OwnMemory(TestCase):
         for kind in ("exit", "exit-other", "exit-kill", "exit-call"):
             with self.subTest(kind):
                 self.compare("own_memory", kind)
+
+    def test_an_ordinary_user_need_not_be_able_to_read_the_program(self):
+        """shadowprof lets it go, and says why."""
+        prefix = ()
+        file = self.folder / "executable"
+        shutil.copy(victim("own_memory"), file)
+        file.chmod(0o711)
+        if os.geteuid() == 0:
+            prefix = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+            self.folder.chmod(0o777)
+            reached = (*self.folder.parents, *pathlib.Path(SHADOWPROF).resolve().parents,
+                       *pathlib.Path(victim("own_memory")).resolve().parents)
+            if shutil.which("setpriv") is None or any(
+                    not parent.stat().st_mode & 0o001 for parent in reached):
+                self.skipTest("an ordinary user cannot run the program here")
+        self.assertIn("only root may read", self.compare("own_memory", "undumpable", prefix=prefix))
+        if prefix:
+            self.assertIn("shadowprof may not read",
+                          self.compare("own_memory", "exec", str(file), prefix=prefix))
 
 
 if __name__ == "__main__":

@@ -25,6 +25,10 @@ namespace {
 // About how many words of the trace a record has that comes with values or addresses.
 constexpr std::size_t words_with_values = 64;
 
+// The process still has, by the descriptor that was opened before, what the worker brings.
+constexpr auto unreadable_memory =
+    "it has kept its memory from shadowprof (prctl(PR_SET_DUMPABLE)): only root may read it";
+
 std::string unshared_memory(std::string_view name) {
     return fmt::format(
         "it maps memory that others may write to, and whose file cannot be opened here: {}", name);
@@ -361,7 +365,13 @@ Result<void> ForwardedRun::note_call(const CallRequest& request, CallAnswer& mes
 // Returns the text of the new mappings, for the worker.
 Result<std::string> ForwardedRun::take_layout(CallAnswer& message) {
     std::string text;
-    TRY_ASSIGN(const bool ready, prepare_layout(text));
+    const auto prepared = prepare_layout(text);
+    if (!prepared && prepared.error().code == ErrorCode::permission) {
+        message.kind = CallAnswer::Kind::left;
+        left_ = {message.thread, {.blocked = unreadable_memory}};
+        return std::string();
+    }
+    TRY_ASSIGN(const bool ready, prepared);
     message.maps_bytes = text.size();
     // Probes can be set only between two stretches.
     layout_changed_ = options_.probes && !options_.probes->is_prepared(map_);

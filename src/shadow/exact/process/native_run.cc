@@ -479,8 +479,12 @@ Result<Passage> NativeRun::leave_syscall_behind() {
     passage.jumped |= call.number == SYS_rt_sigreturn;
     if (gives_protection_key(call)) passage.blocked = "its memory has protection keys";
     if (passage.executed) {
-        TRY_ASSIGN(const auto kind, read_exe_kind(target_.pid()));
-        if (kind != ProgramKind::elf_x86_64)
+        const auto kind = read_exe_kind(target_.pid());
+        const bool may_read = kind || kind.error().code != ErrorCode::permission;
+        if (may_read && !kind) return kind.error();
+        if (!may_read)
+            passage.blocked = "it executed a program that shadowprof may not read";
+        else if (*kind != ProgramKind::elf_x86_64)
             passage.blocked = "it executed a program that is not for x86-64";
     }
     return std::move(passage);
