@@ -3,12 +3,14 @@
 #pragma once
 
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "base/guest_address.h"
 #include "base/memory_range.h"
 #include "base/memory_reader.h"
 #include "syscalls/message_layout.h"
@@ -64,6 +66,15 @@ class ArgumentRanges {
             std::numeric_limits<std::uint64_t>::max() / std::max<std::uint64_t>(bytes, 1);
         add(start, std::min(count, most) * bytes);
     }
+    // Adds the whole pages of a range.
+    void add_pages(std::uint64_t start, std::uint64_t bytes) {
+        if (bytes == 0) return;
+        const auto first = GuestAddress{start}.page();
+        const auto room = std::numeric_limits<std::uint64_t>::max() - start;
+        const auto last = GuestAddress{start + std::min(bytes - 1, room)}.page();
+        const auto end = std::max(last + page_bytes, last);
+        list_.push_back({first, end});
+    }
     std::vector<MemoryRange> take() { return std::move(list_); }
 
   private:
@@ -76,6 +87,11 @@ inline void add_message_arguments(std::uint64_t at, MemoryReader& memory, Argume
     ranges.add(at + message_body_at, sizeof(MessageBody));
     if (const auto body = read_value<MessageBody>(memory, {at + message_body_at}))
         ranges.add(body->vectors, std::min(body->vector_count, max_vectors) * sizeof(IoVector));
+}
+
+// Whether mremap(2) moves memory to where an argument says.
+inline bool moves_to_argument(const CallArguments& a) {
+    return (a[3] & MREMAP_FIXED) != 0;
 }
 
 // The number of struct mmsghdr, as a call's argument says.

@@ -43,6 +43,8 @@ void add_arguments(const MemoryAccess& access, const CallArguments& a, MemoryRea
         case Kind::result:
         case Kind::array:
         case Kind::placed:
+        case Kind::pages:
+        case Kind::moved_to:
         case Kind::ioctl:
             return;
     }
@@ -100,7 +102,13 @@ bool Written::add(const MemoryAccess& access) {
             ranges_.add_array(at, a_[access.other] & UINT32_MAX, access.bytes);
             return true;
         case Kind::placed:
-            if (!has_failed(result_)) ranges_.add(result_, a_[access.other]);
+            if (!has_failed(result_)) ranges_.add_pages(result_, a_[access.other]);
+            return true;
+        case Kind::pages:
+            ranges_.add_pages(at, a_[access.other]);
+            return true;
+        case Kind::moved_to:
+            if (moves_to_argument(a_)) ranges_.add_pages(at, a_[access.other]);
             return true;
         case Kind::vectors:
             return add_vectors(at, a_[access.other], returned());

@@ -3,6 +3,7 @@
 
 #include <asm/unistd.h>
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -95,6 +96,24 @@ TEST_CASE("what is written whole if at all may be left, what the result counts m
     CHECK(maybe_written(__NR_poll, {0x1000, 3}) == Ranges{range(0x1000, 0x1018)});
     CHECK(maybe_written(__NR_read, {1, 0x1000, 500}) == Ranges{});
     CHECK(maybe_written(__NR_write, {1, 0x1000, 500}) == Ranges{});
+}
+
+TEST_CASE("calls that change mappings change whole pages") {
+    Memory memory;
+    CHECK(reads(__NR_mprotect, {0x1000, 5000, 1}, memory) == Ranges{range(0x1000, 0x3000)});
+    CHECK(reads(__NR_mlock, {0x1fff, 2}, memory) == Ranges{range(0x1000, 0x3000)});
+    CHECK(reads(__NR_mprotect, {0x1000, 0, 1}, memory) == Ranges{});
+    const auto highest = reads(__NR_mprotect, {0x1000, ~std::uint64_t{0}, 1}, memory);
+    REQUIRE((highest && highest->size() == 1));
+    CHECK(highest->front().end.value > std::uint64_t{1} << 63);
+    // They may have been emptied, also by a call that fails.
+    CHECK(maybe_written(__NR_madvise, {0x1000, 1, MADV_DONTNEED}) == Ranges{range(0x1000, 0x2000)});
+    CHECK(maybe_written(__NR_munmap, {0x1000, 1}) == Ranges{});
+    const CallArguments moved = {0x1000, 1, 0x1001, MREMAP_MAYMOVE | MREMAP_FIXED, 0x5000};
+    CHECK(maybe_written(__NR_mremap, moved) ==
+          Ranges{range(0x1000, 0x2000), range(0x5000, 0x7000)});
+    CHECK(maybe_written(__NR_mremap, {0x1000, 1, 0x1001, MREMAP_MAYMOVE, 0x5000}) ==
+          Ranges{range(0x1000, 0x2000)});
 }
 
 TEST_CASE("the mask of pselect6 is behind a pointer and a size") {

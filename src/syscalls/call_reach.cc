@@ -79,6 +79,9 @@ bool add_read(const MemoryRead& read, const CallArguments& a, MemoryReader& memo
         case ReadKind::array:
             ranges.add_array(at, std::min(a[read.other], max_transfer_bytes), read.bytes);
             return true;
+        case ReadKind::pages:
+            ranges.add_pages(at, a[read.other]);
+            return true;
         case ReadKind::string:
             add_string(at, memory, ranges);
             return true;
@@ -132,6 +135,12 @@ bool add_doubtful(const MemoryAccess& access, const CallArguments& a, MemoryRead
             return true;
         case WriteKind::in_out:
             ranges.add_array(at, a[access.other] & UINT32_MAX, access.bytes);
+            return true;
+        case WriteKind::pages:
+            ranges.add_pages(at, a[access.other]);
+            return true;
+        case WriteKind::moved_to:
+            if (moves_to_argument(a)) ranges.add_pages(at, a[access.other]);
             return true;
         case WriteKind::address:
             ranges.add(a[access.other], socket_size_bytes);

@@ -32,16 +32,19 @@ constexpr std::string_view name(SyscallClass syscall_class) {
 struct MemoryAccess {
     enum class Kind : std::uint8_t {
         none,
-        fixed,    // the call writes `bytes`
-        result,   // the returned count of elements, `bytes` each; argument `other` limits the count
-                  // if it is not 0
-        array,    // argument `other` is the number of elements, `bytes` each
-        in_out,   // like array, and the call reads the elements too
-        placed,   // at the returned address; argument `other` is the size
-        vectors,  // `other` of struct iovec, which say where the returned number of bytes is
-                  // written
-        address,  // a socket's address; `other` points to its size
-        message,  // struct msghdr
+        fixed,   // the call writes `bytes`
+        result,  // the returned count of elements, `bytes` each; argument `other` limits the count
+                 // if it is not 0
+        array,   // argument `other` is the number of elements, `bytes` each
+        in_out,  // like array, and the call reads the elements too
+        placed,  // whole pages at the returned address; argument `other` is the size
+        pages,   // whole pages, which the call may empty or move; argument `other` is the size
+        moved_to,  // whole pages at argument `pointer`, if mremap(2) is told to use them;
+                   // argument `other` is the size
+        vectors,   // `other` of struct iovec, which say where the returned number of bytes is
+                   // written
+        address,   // a socket's address; `other` points to its size
+        message,   // struct msghdr
         messages,  // `other` of struct mmsghdr
         set,       // an fd_set with as many descriptors as argument `other` says
         ioctl,     // argument `other` is the request, which says what is written
@@ -58,6 +61,7 @@ struct MemoryRead {
         none,
         fixed,              // `bytes` bytes
         array,              // argument `other` is the number of elements, `bytes` each
+        pages,              // whole pages; argument `other` is the size
         string,             // up to its zero, as a path
         vectors,            // `other` of struct iovec, and all that they point to
         sent_message,       // struct msghdr, and all that it points to

@@ -99,6 +99,12 @@ constexpr MemoryAccess in_out(std::uint8_t pointer, std::uint8_t count) {
 constexpr MemoryAccess placed(std::uint8_t size) {
     return {AccessKind::placed, 0, size, 1};
 }
+constexpr MemoryAccess pages(std::uint8_t pointer, std::uint8_t size) {
+    return {AccessKind::pages, pointer, size, 1};
+}
+constexpr MemoryAccess moved_to(std::uint8_t pointer, std::uint8_t size) {
+    return {AccessKind::moved_to, pointer, size, 1};
+}
 constexpr MemoryAccess vectors(std::uint8_t pointer, std::uint8_t count) {
     return {AccessKind::vectors, pointer, count, 0};
 }
@@ -129,6 +135,10 @@ constexpr MemoryRead path(std::uint8_t pointer) {
 }
 constexpr MemoryRead counted(std::uint8_t pointer, std::uint8_t count) {
     return {ReadKind::array, pointer, count, 1};
+}
+// Memory that changes its place or its protection, or that must be there.
+constexpr MemoryRead pages_of(std::uint8_t pointer, std::uint8_t size) {
+    return {ReadKind::pages, pointer, size, 1};
 }
 template <typename Type>
 constexpr MemoryRead elements(std::uint8_t pointer, std::uint8_t count) {

@@ -200,6 +200,13 @@ class OwnMemory(TestCase):
         self.assertEqual(self.read_profile()["sampling"]["exact"]["diverged"], 0)
         return done.stderr
 
+    def test_what_calls_do_to_parts_of_pages(self):
+        self.compare("own_memory", "parts")
+
+    def test_calls_that_fail_at_once_or_halfway_leave_what_they_leave_natively(self):
+        self.compare("own_memory", "failing")
+        self.compare("own_memory", "halfway")
+
     def test_stack_whose_limit_the_program_raises(self):
         self.compare("own_memory", "stack")
 

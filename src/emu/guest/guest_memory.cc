@@ -392,14 +392,26 @@ std::vector<Mapping> GuestMemory::without(GuestAddress start, GuestAddress end) 
     return result;
 }
 
+// The numbers of the chunks that have a part of the range, in order.
+std::vector<std::uint64_t> GuestMemory::chunks_in(GuestAddress start, GuestAddress end) const {
+    std::vector<std::uint64_t> numbers;
+    if (end <= start) return numbers;
+    const auto first = start.value / chunk_bytes, last = (end.value - 1) / chunk_bytes;
+    if (last - first < chunks_.size()) {
+        for (auto number = first; number <= last; ++number)
+            if (chunks_.contains(number)) numbers.push_back(number);
+        return numbers;
+    }
+    for (const auto& [number, chunk] : chunks_)
+        if (first <= number && number <= last) numbers.push_back(number);
+    std::ranges::sort(numbers);
+    return numbers;
+}
+
 void GuestMemory::drop_range(GuestAddress start, GuestAddress end) {
-    for (auto it = chunks_.begin(); it != chunks_.end();) {
-        const GuestAddress base{it->first * chunk_bytes};
-        auto& chunk = it->second;
-        if (base + chunk_bytes <= start || end <= base) {
-            ++it;
-            continue;
-        }
+    for (const auto number : chunks_in(start, end)) {
+        const GuestAddress base{number * chunk_bytes};
+        auto& chunk = chunks_.at(number);
         std::uint16_t inside = 0;
         for (std::uint64_t i = 0; i < chunk_pages; ++i) {
             const auto page = base + i * page_bytes;
@@ -413,7 +425,7 @@ void GuestMemory::drop_range(GuestAddress start, GuestAddress end) {
         for (auto* bits : {&chunk.resident, &chunk.kept, &chunk.hot, &chunk.touched, &chunk.again,
                            &chunk.on_trial, &chunk.dirty, &chunk.watched, &chunk.real})
             *bits = static_cast<std::uint16_t>(*bits & ~inside);
-        it = chunk.in_place() ? std::next(it) : chunks_.erase(it);
+        if (!chunk.in_place()) chunks_.erase(number);
     }
 }
 

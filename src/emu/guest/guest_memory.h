@@ -119,10 +119,8 @@ class GuestMemory final : public GuestSpace {
     const std::vector<MemoryDifference>& replaced_differences() const {
         return replaced_differences_;
     }
-    // Says that the source may have changed wherever it can be written to.
+    // Says that the source may have changed wherever it can be written to, or emptied.
     void refresh_writable();
-    // Drops the pages of a range whose contents are gone from the source.
-    void drop(const MemoryRange& range);
 
     // From now on, until begin(), shared mappings of this file are the file itself, as others may
     // write to it at any time. To be called between runs or within a system call.
@@ -233,6 +231,7 @@ class GuestMemory final : public GuestSpace {
     };
 
     Chunk* chunk_of(GuestAddress address);
+    std::vector<std::uint64_t> chunks_in(GuestAddress start, GuestAddress end) const;
     bool is_resident(GuestAddress address);
     bool fetch(const Mapping& mapping, GuestAddress address, bool is_write);
     const UniqueFd* shared_file(const Mapping& mapping) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "emu/guest/guest_memory.h"
 #include "emu/guest/page_bits.h"
@@ -15,23 +16,31 @@ namespace {
 // Larger ranges are not taken, but fetched again when touched.
 constexpr std::uint64_t max_taken_bytes = 64 * page_bytes;
 
+// Whether the kernel may have taken the page away: what is behind the end of a file that was
+// truncated is gone, also what was written to a private mapping of it.
+bool is_of_file(const MemoryMap& map, GuestAddress page) {
+    const auto* mapping = map.find(page);
+    return mapping && mapping->is_file();
+}
+
 }  // namespace
 
 // Calls visit(chunk, start, end) for each page's part of the range that is resident, in order,
 // until it returns false. Returns whether it never did.
 template <typename Visit>
 bool GuestMemory::for_each_resident_part(const MemoryRange& range, Visit visit) {
-    const auto last = std::min(range.end.value, user_end);
-    for (auto at = range.start.value; at < last;) {
-        auto* chunk = chunk_of({at});
-        const auto page_end = std::min(last, (at | (page_bytes - 1)) + 1);
-        if (!chunk) {
-            at = (at | (chunk_bytes - 1)) + 1;
-            continue;
+    for (const auto number : chunks_in(range.start, range.end)) {
+        const auto base = number * chunk_bytes;
+        const auto last = std::min(range.end.value, base + chunk_bytes);
+        for (auto at = std::max(range.start.value, base); at < last;) {
+            const auto page_end = std::min(last, (at | (page_bytes - 1)) + 1);
+            // The visit before may have dropped it.
+            auto* chunk = chunk_of({at});
+            if (!chunk) break;
+            if ((chunk->resident & page_bit({at})) && !visit(*chunk, GuestAddress{at}, {page_end}))
+                return false;
+            at = page_end;
         }
-        if ((chunk->resident & page_bit({at})) && !visit(*chunk, GuestAddress{at}, {page_end}))
-            return false;
-        at = page_end;
     }
     return true;
 }
@@ -64,7 +73,11 @@ bool GuestMemory::give_part(GuestAddress start, GuestAddress end, WritableMemory
 
 bool GuestMemory::give(std::span<const MemoryRange> ranges, WritableMemory& process) {
     const auto give_dirty = [&](Chunk& chunk, GuestAddress start, GuestAddress end) {
-        return !(chunk.dirty & ~chunk.real & page_bit(start)) || give_part(start, end, process);
+        if (!(chunk.dirty & ~chunk.real & page_bit(start))) return true;
+        if (give_part(start, end, process)) return true;
+        if (!is_of_file(map_, start)) return false;
+        drop_range(start.page(), start.page() + page_bytes);
+        return true;
     };
     return std::ranges::all_of(ranges, [&](const MemoryRange& range) {
         return for_each_resident_part(range, give_dirty);
@@ -73,13 +86,17 @@ bool GuestMemory::give(std::span<const MemoryRange> ranges, WritableMemory& proc
 
 bool GuestMemory::give_all(WritableMemory& process) {
     bool all = true;
+    std::vector<MemoryRange> left;
     for (const auto& [number, chunk] : chunks_)
         for_each_run(
             static_cast<std::uint32_t>(chunk.dirty & chunk.resident & ~chunk.real),
             [&, base = GuestAddress{number * chunk_bytes}](unsigned first, unsigned count) {
                 const auto start = base + first * page_bytes;
-                all &= give_part(start, start + count * page_bytes, process);
+                const auto end = start + count * page_bytes;
+                if (!give_part(start, end, process)) left.push_back({start, end});
             });
+    // Page by page.
+    if (!left.empty()) all = give(left, process);
     if (all) clean_pages();
     return all;
 }
@@ -139,7 +156,8 @@ void GuestMemory::take_page(Chunk& chunk, GuestAddress start, GuestAddress end,
     const auto* mapping = map_.find(start);
     if (mapping && mapping->executable) tell_of_change(start.page());
     allow_code_write(start);
-    if (make_dirty(chunk, start.page()))
+    // What the guest cannot write to was emptied, or replaced.
+    if (mapping && mapping->writable && make_dirty(chunk, start.page()))
         static_cast<void>(process.read(start, {host(start), end - start}));
     else
         drop_range(start.page(), start.page() + page_bytes);

@@ -84,6 +84,40 @@ TEST_CASE("what the kernel wrote is taken to the byte, beside what the guest wro
     CHECK(p.get(20) == 8);
 }
 
+TEST_CASE("what was emptied although it cannot be written to is seen, and still cannot") {
+    auto mapping = memory_at(0, process_pages);
+    mapping.writable = false;
+    Pair p(MemoryMap({mapping}));
+    p.process.at(10) = std::byte{7};
+    REQUIRE(p.get(10) == 7);
+    p.process.at(10) = std::byte{0};
+    p.memory.take(std::array{range(0, page_bytes)}, p.process);
+    CHECK(p.get(10) == 0);
+    CHECK(p.memory.on_fault(base + 10, true) == GuestMemory::Fault::guest);
+}
+
+TEST_CASE("what the kernel has taken away with the end of a file is lost here, too") {
+    for (const bool gives_all : {false, true}) {
+        auto mapping = memory_at(0, process_pages);
+        mapping.inode = 1;
+        Pair p(MemoryMap({mapping}));
+        p.put(10, 1);
+        p.put(page_bytes + 10, 2);
+        p.process.first_page = 1;
+        const auto some = std::array{range(0, 2 * page_bytes)};
+        REQUIRE((gives_all ? p.memory.give_all(p.process) : p.memory.give(some, p.process)));
+        CHECK(p.in_process(page_bytes + 10) == 2);
+        CHECK(p.memory.on_fault(base + 10, false) == GuestMemory::Fault::unreadable);
+        CHECK(p.get(page_bytes + 10) == 2);
+    }
+    // Other memory must not be lost.
+    Pair p;
+    p.put(10, 1);
+    p.process.first_page = 1;
+    CHECK_FALSE(p.memory.give_all(p.process));
+    CHECK(p.get(10) == 1);
+}
+
 TEST_CASE("much that the kernel wrote is fetched when it is touched") {
     Pair p;
     constexpr auto end = 100 * page_bytes + 5;

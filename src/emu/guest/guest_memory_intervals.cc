@@ -149,13 +149,8 @@ void GuestMemory::refresh(std::span<const MemoryRange> changed) {
 
 void GuestMemory::refresh_writable() {
     for (const auto& mapping : map_.mappings())
-        if (mapping.writable || mapping.shared) drop_range(mapping.start, mapping.end);
-}
-
-void GuestMemory::drop(const MemoryRange& range) {
-    const auto end = (range.end + (page_bytes - 1)).page();
-    if (listener_) listener_(range.start, end);
-    drop_range(range.start, end);
+        if (mapping.writable || mapping.shared || !mapping.is_file())
+            drop_range(mapping.start, mapping.end);
 }
 
 void GuestMemory::reread(GuestAddress page, std::span<const MemoryRange> changed) {
@@ -165,11 +160,14 @@ void GuestMemory::reread(GuestAddress page, std::span<const MemoryRange> changed
     if (!source_->read_pages(page, native)) return drop_range(page, page + page_bytes);
     if (chunk->dirty & page_bit(page)) compare_rest(page, changed, native);
     allow_code_write(page);
-    if (!make_dirty(*chunk, page)) return drop_range(page, page + page_bytes);
+    const auto* mapping = map_.find(page);
+    const bool is_writable = mapping && mapping->writable;
+    if (is_writable && !make_dirty(*chunk, page)) return drop_range(page, page + page_bytes);
     if (std::memcmp(host(page), native.data(), page_bytes) == 0) return;
     // Executable memory that is not writable here is not watched.
-    const auto* mapping = map_.find(page);
     if (mapping && mapping->executable) tell_of_change(page);
+    // What the guest cannot write to was emptied, or replaced.
+    if (!is_writable) return drop_range(page, page + page_bytes);
     std::memcpy(host(page), native.data(), page_bytes);
 }
 

@@ -1,6 +1,5 @@
 #include "guest_kernel/forward/forwarded_calls.h"
 
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/times.h>
@@ -10,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "base/clock.h"
@@ -36,29 +36,16 @@ constexpr std::array sharing_calls = {SYS_clone, SYS_clone3, SYS_fork, SYS_vfork
 // Calls by which a process leaves its memory.
 constexpr std::array leaving_calls = {SYS_execve, SYS_execveat, SYS_exit, SYS_exit_group};
 
-// Calls after which nothing is left of the contents of the range that their first two arguments
-// name. What the guest wrote there need not be brought.
-bool empties_range(std::uint32_t number, const CallArguments& a) {
-    switch (number) {
-        case SYS_munmap:
-            return true;
-        case SYS_mmap:
-            return (a[3] & MAP_FIXED) != 0;
-        case SYS_madvise:
-            return a[2] == MADV_DONTNEED;
-        default:
-            return false;
-    }
-}
-
-// Whether the call names a range that it does not write: mmap(2) and most advice.
-bool leaves_range(std::uint32_t number, const CallArguments& a) {
-    return (number == SYS_mmap && (a[3] & MAP_FIXED) == 0) ||
-           (number == SYS_madvise && a[2] != MADV_DONTNEED);
-}
-
-MemoryRange named_range(const CallArguments& a) {
-    return {{a[0]}, {a[0] + std::min(a[1], ~a[0])}};
+// Whether a write of the kernel to these ranges cannot fail: behind the end of a file it would.
+bool can_be_written_to(std::span<const MemoryRange> ranges, const GuestMemory& memory) {
+    return std::ranges::all_of(ranges, [&](const MemoryRange& range) {
+        for (auto at = range.start; at < range.end;) {
+            const auto* mapping = memory.find(at);
+            if (!mapping || !mapping->writable || mapping->is_file()) return false;
+            at = mapping->end;
+        }
+        return true;
+    });
 }
 
 timespec timespec_of(std::int64_t ns) {
@@ -198,7 +185,7 @@ std::optional<SampleEnd> ForwardedCalls::on_syscall(GuestThreads& threads, Guest
     }
     const auto thread = threads.current();
     CallRequest request{.thread = thread, .cpu = cpu};
-    if (!bring(call, cpu, request)) return SampleEnd::replica_lost;
+    if (!bring(call, cpu, thread, request)) return SampleEnd::replica_lost;
     // Others may write meanwhile: what such a call changes could not be told from that.
     request.may_wait = has_others && request.is_current == 0;
     note_wait(thread, call);
@@ -250,7 +237,7 @@ std::optional<SampleEnd> ForwardedCalls::finish(const Answer& answer, bool was_c
     take_from_kernel(thread);
     const auto call = call_of(cpu);
     end_wait(thread, call, answer.rax);
-    const auto end = take(call, answer, was_current);
+    const auto end = take(call, answer, thread, was_current);
     links_.memory.take(answer.ranges, links_.process);
     if (answer.kind == CallAnswer::Kind::left) return SampleEnd::stopped;
     cpu.fs_base = answer.fs_base;
@@ -385,7 +372,9 @@ std::optional<SampleEnd> ForwardedCalls::before_turn(GuestThreads& threads, Gues
 
 // Brings to the process what the kernel will read, and what the guest wrote to memory of which the
 // kernel may write a part. False if the process has no such memory.
-bool ForwardedCalls::bring(const Call& call, const CpuState& cpu, CallRequest& request) {
+bool ForwardedCalls::bring(const Call& call, const CpuState& cpu, GuestThreads::Index thread,
+                           CallRequest& request) {
+    half_written_.erase(thread);
     if (call.number == SYS_rt_sigreturn) {
         const GuestAddress frame{cpu[Gpr::rsp] - sizeof(std::uint64_t)};
         return links_.memory.give(std::array{MemoryRange{frame, frame + max_frame_bytes}},
@@ -393,7 +382,7 @@ bool ForwardedCalls::bring(const Call& call, const CpuState& cpu, CallRequest& r
     }
     const bool leaves = contains(leaving_calls, call.number) && others_see_end();
     const bool shares = leaves || contains(sharing_calls, call.number);
-    if (!shares && (!call.facts || bring_known(call, cpu))) return true;
+    if (!shares && (!call.facts || bring_known(call, cpu, thread))) return true;
     request.is_current = 1;
     return links_.memory.give_all(links_.process);
 }
@@ -408,14 +397,19 @@ bool ForwardedCalls::others_see_end() const {
 }
 
 // False if it is not known what the call reads or writes.
-bool ForwardedCalls::bring_known(const Call& call, const CpuState& cpu) {
+bool ForwardedCalls::bring_known(const Call& call, const CpuState& cpu,
+                                 GuestThreads::Index thread) {
     const auto& use = call.facts->memory;
     auto& memory = links_.memory;
     const auto reads = ranges_read(use, call.arguments, memory);
     auto writes = ranges_maybe_written(use, call.arguments, memory);
     if (!reads || !writes) return false;
-    if (empties_range(call.number, call.arguments) || leaves_range(call.number, call.arguments))
-        writes->clear();
+    // Where the call meets memory that it cannot use, it is not known how far it came.
+    auto all = ranges_written_under_way(use, call.arguments, memory);
+    if (all && !can_be_written_to(*all, memory)) {
+        writes = std::move(all);
+        half_written_[thread] = *writes;
+    }
     // Code that the guest has just written may hold the instruction itself.
     const MemoryRange instruction{cpu.rip - syscall_instruction_bytes, cpu.rip};
     if (use.layout && !memory.give_stack(links_.process)) return false;
@@ -425,17 +419,18 @@ bool ForwardedCalls::bring_known(const Call& call, const CpuState& cpu) {
 
 // Takes what the call has changed. `was_current`: see CallRequest. Returns why the run must end.
 std::optional<SampleEnd> ForwardedCalls::take(const Call& call, const CallAnswer& answer,
-                                              bool was_current) {
+                                              GuestThreads::Index thread, bool was_current) {
     auto& memory = links_.memory;
     if (was_current) {
         memory.refresh_writable();
     } else if (call.facts) {
-        const auto writes =
-            written_ranges(call.facts->memory, call.arguments, answer.rax, memory, links_.process);
-        if (empties_range(call.number, call.arguments) && !has_failed(answer.rax))
-            memory.drop(named_range(call.arguments));
-        else if (writes && !leaves_range(call.number, call.arguments))
-            memory.take(*writes, links_.process);
+        const auto& use = call.facts->memory;
+        auto writes = written_ranges(use, call.arguments, answer.rax, memory, links_.process);
+        // All of these were brought.
+        if (!writes) writes = ranges_maybe_written(use, call.arguments, memory);
+        if (writes) memory.take(*writes, links_.process);
+        const auto half = half_written_.find(thread);
+        if (half != half_written_.end()) memory.take(half->second, links_.process);
     }
     if (answer.maps_bytes != 0)
         if (const auto end = take_layout(answer)) return end;

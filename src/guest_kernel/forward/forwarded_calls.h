@@ -53,9 +53,10 @@ class ForwardedCalls final : public SyscallHandler {
 
     static Call call_of(const CpuState& cpu);
     std::optional<Answer> ask(CallRequest request);
-    bool bring(const Call& call, const CpuState& cpu, CallRequest& request);
+    bool bring(const Call& call, const CpuState& cpu, GuestThreads::Index thread,
+               CallRequest& request);
     bool others_see_end() const;
-    bool bring_known(const Call& call, const CpuState& cpu);
+    bool bring_known(const Call& call, const CpuState& cpu, GuestThreads::Index thread);
     std::optional<SampleEnd> follow(const Answer& answer, bool was_current, GuestThreads& threads,
                                     GuestSpace& space);
     std::optional<SampleEnd> finish(const Answer& answer, bool was_current, GuestThreads& threads);
@@ -66,7 +67,8 @@ class ForwardedCalls final : public SyscallHandler {
     void note_under_way(GuestThreads& threads);
     void take_from_kernel(GuestThreads::Index thread);
     void tell_under_way();
-    std::optional<SampleEnd> take(const Call& call, const CallAnswer& answer, bool was_current);
+    std::optional<SampleEnd> take(const Call& call, const CallAnswer& answer,
+                                  GuestThreads::Index thread, bool was_current);
     std::optional<SampleEnd> take_layout(const CallAnswer& answer);
     void add_processor_time(const Call& call, std::uint64_t result);
     std::int64_t processor_ns() const;
@@ -87,6 +89,9 @@ class ForwardedCalls final : public SyscallHandler {
     GuestFutexes futexes_;
     // By thread: the memory that its call may write while it is under way.
     std::map<GuestThreads::Index, std::vector<MemoryRange>> under_way_;
+    // By thread: the memory that its call may write, if it may meet some that it cannot use. The
+    // process has what the guest wrote there before.
+    std::map<GuestThreads::Index, std::vector<MemoryRange>> half_written_;
     // By thread: how long its call waits at most. Of guests with a time of their own.
     std::map<GuestThreads::Index, std::int64_t> longest_waits_ns_;
     bool begins_ = true;

@@ -2,6 +2,7 @@
 
 #include <asm/unistd.h>
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -121,6 +122,33 @@ TEST_CASE("what a failed call leaves alone keeps what the guest wrote") {
     g.supervisor.on_call = [](const CallRequest&) { return returned(-ENOENT); };
     CHECK(std::get<std::int64_t>(g.call(__NR_fstat, 7, buffer)) == -ENOENT);
     CHECK(g.get(buffer + 3) == 'o');
+}
+
+TEST_CASE(
+    "what a call wrote before it met the end of memory is taken, beside what the guest wrote") {
+    Guest g;
+    constexpr auto end = base.value + TestProcess::pages * page_bytes;
+    g.put(end - 8, 'o');
+    g.put(end - 7, 'o');
+    g.supervisor.on_call = [&](const CallRequest&) {
+        CHECK(g.in_process(end - 7) == 'o');
+        g.process.at(end - 8 - base.value) = std::byte{'n'};
+        return returned(-EFAULT);
+    };
+    CHECK(std::get<std::int64_t>(g.call(__NR_read, 0, end - 8, 16)) == -EFAULT);
+    CHECK(g.get(end - 8) == 'n');
+    CHECK(g.get(end - 7) == 'o');
+}
+
+TEST_CASE("memory that a call would have emptied is kept where it fails") {
+    Guest g;
+    for (const auto number : {__NR_madvise, __NR_munmap}) {
+        g.put(buffer, 'o');
+        g.supervisor.on_call = [](const CallRequest&) { return returned(-EINVAL); };
+        const auto made = static_cast<std::uint64_t>(number);
+        CHECK(std::get<std::int64_t>(g.call(made, buffer, page_bytes, MADV_DONTNEED)) == -EINVAL);
+        CHECK(g.get(buffer) == 'o');
+    }
 }
 
 TEST_CASE("a call of which nothing is known finds and changes all memory") {
