@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 
 namespace shadowprof {
 namespace {
@@ -60,6 +61,26 @@ bool parse_line(std::string_view line, Mapping& m) {
 MemoryMap::MemoryMap(std::vector<Mapping> mappings) : mappings_(std::move(mappings)) {
     std::sort(mappings_.begin(), mappings_.end(),
               [](const Mapping& a, const Mapping& b) { return a.start < b.start; });
+}
+
+void MemoryMap::replace(GuestAddress start, GuestAddress end, std::vector<Mapping> pieces) {
+    const auto first =
+        std::ranges::upper_bound(mappings_, start, {}, [](const Mapping& m) { return m.end; });
+    const auto last = std::ranges::lower_bound(first, mappings_.end(), end, {}, &Mapping::start);
+    if (first != last && first->start < start) {
+        pieces.insert(pieces.begin(), *first);
+        pieces.front().end = start;
+    }
+    if (first != last && end < std::prev(last)->end) {
+        pieces.push_back(*std::prev(last));
+        pieces.back().file_offset += end - pieces.back().start;
+        pieces.back().start = end;
+    }
+    // As many as there were are overwritten, so that few others move.
+    const auto kept = std::min(last - first, std::ssize(pieces));
+    const auto rest = std::move(pieces.begin(), pieces.begin() + kept, first);
+    mappings_.insert(mappings_.erase(rest, last), std::make_move_iterator(pieces.begin() + kept),
+                     std::make_move_iterator(pieces.end()));
 }
 
 Result<MemoryMap> MemoryMap::parse(std::string_view text) {

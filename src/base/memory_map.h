@@ -41,6 +41,10 @@ class MemoryMap {
     // Parses the text of /proc/PID/maps. Returns ErrorCode::invalid if a line does not parse.
     static Result<MemoryMap> parse(std::string_view maps_text);
 
+    // Puts `pieces`, which are sorted and lie between `start` and `end`, in the place of all that
+    // was mapped there.
+    void replace(GuestAddress start, GuestAddress end, std::vector<Mapping> pieces);
+
     const std::vector<Mapping>& mappings() const { return mappings_; }
     // The mapping that contains `address`, or null.
     const Mapping* find(GuestAddress address) const;

@@ -206,9 +206,7 @@ bool GuestMemory::grow_stack(GuestAddress address) {
     Mapping grown = *above;
     const auto old_start = grown.start;
     grown.start = address.page();
-    auto mappings = without(old_start, grown.end);
-    mappings.push_back(grown);
-    set_layout(std::move(mappings));
+    replace(grown.start, grown.end, {grown});
     fresh_.add(grown.start, old_start);
     return fetch(grown, address, false);
 }
@@ -312,17 +310,15 @@ bool GuestMemory::map(const Mapping& mapping) {
     if (mapping.end <= mapping.start || mapping.end.value > user_end) return false;
     if (listener_) listener_(mapping.start, mapping.end);
     drop_range(mapping.start, mapping.end);
-    auto mappings = without(mapping.start, mapping.end);
-    mappings.push_back(mapping);
-    set_layout(std::move(mappings));
+    replace(mapping.start, mapping.end, {mapping});
     fresh_.add(mapping.start, mapping.end);
-    return make_room();
+    return fits(mapping, delta_) || make_room();
 }
 
 bool GuestMemory::unmap(GuestAddress start, std::uint64_t size_bytes) {
     if (listener_) listener_(start, start + size_bytes);
     drop_range(start, start + size_bytes);
-    set_layout(without(start, start + size_bytes));
+    replace(start, start + size_bytes, {});
     fresh_.add(start, start + size_bytes);
     return true;
 }
@@ -347,9 +343,7 @@ bool GuestMemory::protect(GuestAddress start, std::uint64_t size_bytes, Protecti
     }
     if (listener_ && (protection.writable || (was_code && !protection.executable)))
         listener_(start, end);
-    auto mappings = without(start, end);
-    for (const auto& piece : changed) mappings.push_back(piece);
-    set_layout(std::move(mappings));
+    replace(start, end, std::move(changed));
     for (auto page = start; page < end; page = page + page_bytes) {
         auto* chunk = chunk_of(page);
         if (!chunk) {
@@ -367,29 +361,9 @@ bool GuestMemory::protect(GuestAddress start, std::uint64_t size_bytes, Protecti
     return true;
 }
 
-void GuestMemory::set_layout(std::vector<Mapping> mappings) {
-    map_ = MemoryMap(std::move(mappings));
+void GuestMemory::replace(GuestAddress start, GuestAddress end, std::vector<Mapping> pieces) {
+    map_.replace(start, end, std::move(pieces));
     layout_changed_ = true;
-}
-
-std::vector<Mapping> GuestMemory::without(GuestAddress start, GuestAddress end) const {
-    std::vector<Mapping> result;
-    for (const auto& m : map_.mappings()) {
-        if (m.end <= start || end <= m.start) {
-            result.push_back(m);
-            continue;
-        }
-        if (m.start < start) {
-            result.push_back(m);
-            result.back().end = start;
-        }
-        if (end < m.end) {
-            result.push_back(m);
-            result.back().file_offset += end - m.start;
-            result.back().start = end;
-        }
-    }
-    return result;
 }
 
 // The numbers of the chunks that have a part of the range, in order.

@@ -265,8 +265,7 @@ class GuestMemory final : public GuestSpace {
     void compare_rest(GuestAddress page, std::span<const MemoryRange> changed,
                       std::span<const std::byte> native);
     void drop_range(GuestAddress start, GuestAddress end);
-    void set_layout(std::vector<Mapping> mappings);
-    std::vector<Mapping> without(GuestAddress start, GuestAddress end) const;
+    void replace(GuestAddress start, GuestAddress end, std::vector<Mapping> pieces);
     static MemoryMap read_own_map();
     std::optional<std::uint64_t> choose_delta() const;
     std::optional<std::uint64_t> delta_downwards() const;
