@@ -234,6 +234,9 @@ class OwnMemory(TestCase):
             self.assertIn("shadowprof may not read",
                           self.compare("own_memory", "exec", str(file), prefix=prefix))
 
+    def test_random_calls_have_the_results_and_leave_the_memory_of_a_native_run(self):
+        self.compare("random_calls", "1", "400", options=("--check=20%",))
+
 
 if __name__ == "__main__":
     main()
