@@ -1,5 +1,8 @@
 #include "report/html/diff_page.h"
 
+#include <algorithm>
+#include <span>
+
 #include "base/text/text_format.h"
 #include "report/diff/text/diff_words.h"
 #include "report/html/page_element.h"
@@ -34,6 +37,9 @@ class DiffPageWords {
         json_.member("name", name(table.kind));
         json_.member("title", title(table.kind));
         json_.member("by_function", is_by_function(table.kind));
+        json_.array("names",
+                    std::span(table.entries).first(std::min(report_.top, table.entries.size())),
+                    [&](const DiffEntry& each) { json_.value(shown_name(table.kind, each)); });
         json_.member("missing", printable(table.missing));
         json_.member("counts", table.missing.empty() ? counts_words(table) : std::string{});
         json_.end_object();

@@ -51,6 +51,7 @@ TEST_CASE("The page of a diff has the JSON format's numbers and the text format'
     CHECK(words["tables"].size() == 11);
     CHECK(words["tables"][0]["name"] == "functions");
     CHECK(words["tables"][0]["counts"] == "1 changed, 0 the same");
+    CHECK(words["tables"][0]["names"] == Json::array({hostile}));
     CHECK(words["limits"].size() == diff["limits"].size());
     CHECK(diff["limits"][0]["verdict"] == "exceeded");
 }

@@ -33,7 +33,8 @@ std::string function_name(const std::vector<Module>& modules, SymbolSource& symb
 // "deflate.c:412"; empty if unknown.
 std::string source_name(const CodeSymbol& symbol);
 
-// Removes the argument list from a demangled C++ name: "std::vector<int>::push_back".
+// Removes the argument list from the end of a demangled name: "std::vector<int>::push_back".
+// Parentheses inside a name stay: "fmt.(*fmt).fmtInteger", "operator()".
 std::string without_arguments(std::string_view function);
 
 }  // namespace shadowprof

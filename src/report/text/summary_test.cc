@@ -465,6 +465,25 @@ TEST_CASE("argument lists are left out of names, other parentheses stay") {
     CHECK(without_arguments("(anonymous namespace)::f(void (*)(int))") ==
           "(anonymous namespace)::f");
     CHECK(without_arguments("a::(anonymous namespace)::g()") == "a::(anonymous namespace)::g");
+    CHECK(without_arguments("f(int)::{lambda(auto:1)#1}::operator()<int>(int) const &") ==
+          "f(int)::{lambda(auto:1)#1}::operator()<int>");
+    CHECK(without_arguments("A::operator void (*)(int)() const [clone .cold] [clone .isra.0]") ==
+          "A::operator void (*)(int)");
+    CHECK(without_arguments("a& b::operator<< <c>(a&, c)") == "a& b::operator<< <c>");
+    CHECK(without_arguments("a::operator<=>(a const&)") == "a::operator<=>");
+    CHECK(without_arguments("my_operator(int)") == "my_operator");
+    CHECK(without_arguments("f(int)@plt") == "f@plt");
+    CHECK(without_arguments("instance void [lib] A::Bar(int32)[Optimized]") ==
+          "instance void [lib] A::Bar");
+    for (const std::string name :
+         {"fmt.(*fmt).fmtInteger", "main.(*List[go.shape.func(int)]).Push", "main.(*T).run-fm",
+          "main.F[go.shape.func(int)]", "main.main.func1", "type:.eq.struct { F func() }",
+          "go.(*struct { sync.Mutex; f func(int) }).Lock",
+          "array_list.ArrayListAligned(u8,null).append", "*Array(Int32)@Indexable(T)#each:Nil",
+          "<(A, B) as core::fmt::Debug>::fmt", "<fn(A) -> B as c::D<(E, F)>>::g::{{closure}}",
+          "JS:~ (anonymous)", "a::(anonymous namespace)", "f(", "f)", "f(int)::", "operator",
+          "operator(", "(int)"})
+        CHECK(without_arguments(name) == name);
 }
 
 TEST_CASE("a path that does not fit in a line gets one of its own, and keeps its ends") {

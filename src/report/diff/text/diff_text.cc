@@ -129,8 +129,7 @@ class DiffText {
     }
 
     std::string names(DiffKind kind, const DiffEntry& entry) const {
-        std::string names =
-            printable(is_by_function(kind) ? without_arguments(entry.name) : entry.name);
+        std::string names = shown_name(kind, entry);
         for (const std::string& more :
              {entry.place.detail, entry.source, shown_module(entry.module)})
             if (!more.empty()) names += "  " + printable(more);

@@ -57,6 +57,10 @@ std::string_view title(DiffKind kind) {
     return titles[static_cast<std::size_t>(kind)];
 }
 
+std::string shown_name(DiffKind kind, const DiffEntry& entry) {
+    return printable(is_by_function(kind) ? without_arguments(entry.name) : entry.name);
+}
+
 std::string side_words(const DiffReportSide& side) {
     const SamplingStats& sampling = side.profile.sampling;
     const std::uint64_t instructions = sampling.target_instructions.value_or(sampling.instructions);

@@ -17,6 +17,8 @@ std::string relative_text(const DiffEntry& entry);
 std::string relative_text(double base, double next);
 
 std::string_view title(DiffKind kind);
+// The entry's name, printable. Those of functions are without their arguments.
+std::string shown_name(DiffKind kind, const DiffEntry& entry);
 
 // "exact, 9445853 instructions"; may hold any bytes.
 std::string side_words(const DiffReportSide& side);

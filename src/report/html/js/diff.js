@@ -71,12 +71,6 @@ function entryDetails(unit, entry) {
     ]);
 }
 
-// The name that the table shows. Names of functions are shown without their arguments.
-function entryName(entry, byFunction) {
-    const end = byFunction ? entry.name.indexOf('(') : -1;
-    return shortName(entry.name, abbreviated(end > 0 ? entry.name.slice(0, end) : entry.name));
-}
-
 function entryColumns(table, entries, byFunction) {
     const {unit} = table;
     const most = largest(entries, (entry) => Math.abs(entry.difference));
@@ -124,7 +118,7 @@ function entryColumns(table, entries, byFunction) {
             class: byFunction ? 'place main' : 'place',
             rising: true,
             value: (entry) => entry.name,
-            cell: (entry) => entryName(entry, byFunction)
+            cell: (entry) => shortName(entry.name, abbreviated(entry.shown))
         },
         ...(entries.some((entry) => entry.detail !== '') ? [detail] : []),
         {
@@ -137,9 +131,9 @@ function entryColumns(table, entries, byFunction) {
     ];
 }
 
-function showDiffTable(container, {name, title, counts, by_function: byFunction}) {
+function showDiffTable(container, {name, title, counts, names, by_function: byFunction}) {
     const table = diff[name];
-    const rows = table.entries.map((entry, rank) => ({...entry, rank}));
+    const rows = table.entries.map((entry, rank) => ({...entry, rank, shown: names[rank]}));
     const cut = rows.length < table.compared ?
         `; the first ${exactCount(rows.length)} of ${exactCount(table.compared)}` :
         '';

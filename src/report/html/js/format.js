@@ -58,7 +58,8 @@ function countedExactly(count, singular) {
     return `${exactCount(count)} ${singular}${count === 1 ? '' : 's'}`;
 }
 
-// A C++ name whose long argument lists are replaced by "<\u2026>" and "(\u2026)".
+// A C++ name whose long argument lists are replaced by "<\u2026>" and "(\u2026)". Go's receivers
+// stay: "net/http.(*conn).serve".
 function abbreviated(name) {
     if (name.length < 40) return name;
     let text = '', list = '';
@@ -74,7 +75,7 @@ function abbreviated(name) {
             list += each;
         if (open.length && each === open[open.length - 1] && name[i - 1] !== '-' &&
             (open.pop(), open.length === 0))
-            text += list.length > 14 ? `${list[0]}\u2026${each}` : list;
+            text += list.length > 14 && name[i + 1] !== '.' ? `${list[0]}\u2026${each}` : list;
     }
     return open.length ? name : text;
 }

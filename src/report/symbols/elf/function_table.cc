@@ -1,6 +1,7 @@
 #include "report/symbols/elf/function_table.h"
 
 #include <algorithm>
+#include <cctype>
 #include <tuple>
 
 #include "report/symbols/elf/plt.h"
@@ -27,9 +28,15 @@ bool better_name(const Candidate& a, const Candidate& b) {
     return std::tie(underscores_a, a.local, a.name) < std::tie(underscores_b, b.local, b.name);
 }
 
-// Returns the name without the version that linkers append: memcpy@@GLIBC_2.14.
+// Returns the name without the version that linkers append: memcpy@@GLIBC_2.14. Crystal's names
+// have an @ inside.
 std::string_view unversioned(std::string_view name) {
-    return name.substr(0, name.find('@'));
+    const auto at = name.find('@');
+    if (at == name.npos) return name;
+    const auto is_of_version = [](char c) {
+        return c == '@' || c == '_' || c == '.' || std::isalnum(static_cast<unsigned char>(c)) != 0;
+    };
+    return std::ranges::all_of(name.substr(at), is_of_version) ? name.substr(0, at) : name;
 }
 
 bool names_code(const GElf_Sym& symbol) {
