@@ -3,6 +3,7 @@
 #include <libunwind.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <unordered_map>
 
@@ -118,6 +119,7 @@ class Unwinder::Space : private MemoryReader {
         auto code = code_mappings(map);
         if (code == code_) return;
         code_ = std::move(code);
+        searched_ = nullptr;
         tables_.clear();
         code_pages_.clear();
         unw_flush_cache(space_, 0, 0);
@@ -153,10 +155,20 @@ class Unwinder::Space : private MemoryReader {
         return it->second ? &*it->second : nullptr;
     }
 
+    // A word of the searched table if it is not in the program's memory.
+    std::optional<unw_word_t> made_word(unw_word_t address) const {
+        static_assert(sizeof(FrameEntry) == sizeof(unw_word_t));
+        const unw_word_t index = (address - made_entries.value) / sizeof(unw_word_t);
+        if (address < made_entries.value || !searched_ || index >= searched_->made.size())
+            return std::nullopt;
+        return std::bit_cast<unw_word_t>(searched_->made[index]);
+    }
+
     static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info,
                               int need_unwind_info, void* self) {
         const UnwindTable* table = static_cast<Space*>(self)->table_for({ip});
         if (!table) return -UNW_ENOINFO;
+        static_cast<Space*>(self)->searched_ = table;
         unw_dyn_info_t found{};
         found.format = UNW_INFO_FORMAT_REMOTE_TABLE;
         found.start_ip = ip;
@@ -174,7 +186,9 @@ class Unwinder::Space : private MemoryReader {
     static int access_memory(unw_addr_space_t, unw_word_t address, unw_word_t* value, int write,
                              void* self) {
         if (write) return -UNW_EINVAL;
-        const auto word = read_value<unw_word_t>(*static_cast<Space*>(self), {address});
+        auto& space = *static_cast<Space*>(self);
+        const auto word = space.made_word(address) ? space.made_word(address)
+                                                   : read_value<unw_word_t>(space, {address});
         if (!word) return -UNW_EINVAL;
         *value = *word;
         return 0;
@@ -207,6 +221,7 @@ class Unwinder::Space : private MemoryReader {
     std::size_t accesses_ = 0;
     std::vector<Mapping> code_;
     std::unordered_map<GuestAddress, std::optional<UnwindTable>> tables_;  // by ELF header
+    const UnwindTable* searched_ = nullptr;  // in tables_, by the current look-up
     PageCache code_pages_{max_code_pages};
     PageCache stack_pages_{max_stack_pages};
 };

@@ -43,6 +43,15 @@ std::optional<std::uint64_t> pointer_bytes(std::uint8_t encoding) {
     return std::nullopt;
 }
 
+std::optional<UnwindTable> made_table(const Mapping& header_mapping, std::uint64_t bias) {
+    const auto section = read_frame_section(header_mapping);
+    if (!section) return std::nullopt;
+    auto entries = frame_entries(section->bytes, {bias + section->address}, header_mapping.start);
+    if (entries.empty()) return std::nullopt;
+    const std::uint64_t count = entries.size();
+    return UnwindTable{header_mapping.start, made_entries, count, std::move(entries)};
+}
+
 }  // namespace
 
 const Mapping* find_elf_header(const MemoryMap& map, const Mapping& code) {
@@ -64,8 +73,9 @@ std::optional<UnwindTable> find_unwind_table(const Mapping& header_mapping, Memo
     const auto headers = read_program_headers(header_mapping.start, memory);
     const Elf64_Phdr* load = find_header(headers, PT_LOAD);  // the first has the ELF header
     const Elf64_Phdr* frames = find_header(headers, PT_GNU_EH_FRAME);
-    if (!load || !frames || load->p_offset >= page_bytes) return std::nullopt;
+    if (!load || load->p_offset >= page_bytes) return std::nullopt;
     const std::uint64_t bias = header_mapping.start.value - (load->p_vaddr - load->p_offset);
+    if (!frames) return made_table(header_mapping, bias);
     const GuestAddress header{bias + frames->p_vaddr};
 
     const auto start = read_value<HeaderStart>(memory, header);

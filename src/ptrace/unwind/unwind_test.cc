@@ -10,6 +10,7 @@
 #include "ptrace/proc/proc.h"
 #include "ptrace/test_support.h"
 #include "ptrace/thread/process_memory.h"
+#include "ptrace/unwind/frame_section.h"
 
 namespace shadowprof::unwind_test {
 namespace {
@@ -262,6 +263,59 @@ TEST_CASE("hostile memory ends the unwinding, not the unwinder") {
         CHECK(stack.size() >= 1);
         CHECK(stack.size() <= Unwinder::max_frames);
     }
+}
+
+// Another memory, whose ELF files name no table for a binary search, as of static programs.
+class WithoutTables : public MemoryReader {
+  public:
+    explicit WithoutTables(MemoryReader& memory) : memory_(memory) {}
+    bool read(GuestAddress from, std::span<std::byte> to) override {
+        if (!memory_.read(from, to)) return false;
+        const std::uint32_t type = PT_GNU_EH_FRAME;
+        const auto bytes = std::as_bytes(std::span(&type, 1));
+        if (to.size() < page_bytes || std::memcmp(to.data(), ELFMAG, SELFMAG) != 0) return true;
+        const auto found = std::search(to.begin(), to.end(), bytes.begin(), bytes.end());
+        if (found != to.end()) std::fill_n(found, bytes.size(), std::byte{0});
+        return true;
+    }
+
+  private:
+    MemoryReader& memory_;
+};
+
+TEST_CASE("files without a table for a binary search are unwound by their sections") {
+    Shared<Facts> facts;
+    DeepTarget target(facts);
+    ProcessMemory memory(target.pid());
+    WithoutTables without(memory);
+    const auto stack = Unwinder().unwind(target.cpu, target.map, without);
+    CHECK(stack.size() > depth + 2);
+    CHECK(stack == Unwinder().unwind(target.cpu, target.map, memory));
+}
+
+TEST_CASE("damaged unwind sections do no harm") {
+    auto map = read_memory_map(::getpid());
+    const GuestAddress code{reinterpret_cast<std::uint64_t>(&spin_forever)};
+    const Mapping* const program = need(map).find(code);
+    REQUIRE(program);
+    auto section = read_frame_section(*program);
+    REQUIRE(section);
+    section->bytes.resize(std::min<std::size_t>(section->bytes.size(), 4096));
+    const std::size_t whole = frame_entries(section->bytes, {0x1000}, {0}).size();
+    CHECK(whole > 10);
+    for (unsigned seed = 0; seed < 2000; ++seed) {
+        std::mt19937 random(seed);
+        std::vector<std::byte> damaged = section->bytes;
+        if (seed % 4 == 0) damaged.resize(random() % damaged.size());
+        for (auto left = random() % 8; left > 0 && !damaged.empty(); --left)
+            damaged[random() % damaged.size()] = std::byte(random() % 2 == 0 ? 0xff : random());
+        const auto entries = frame_entries(damaged, {0x1000}, {0});
+        CHECK(std::ranges::is_sorted(entries, {}, &FrameEntry::start));
+        CHECK(entries.size() <= damaged.size() / 8);
+    }
+    Mapping other = *program;
+    ++other.inode;
+    CHECK_FALSE(read_frame_section(other));
 }
 
 TEST_CASE("unwind tables of code that was replaced are forgotten") {
