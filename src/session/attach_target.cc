@@ -14,7 +14,7 @@ namespace {
 
 // A process may have overwritten its command line.
 std::vector<std::string> command_of(pid_t pid) {
-    auto command = read_command(pid);
+    auto command = read_title(pid);
     if (command && !command->empty()) return std::move(command).value();
     const auto program = read_exe_path(pid);
     return {program ? *program : fmt::format("process {}", pid)};

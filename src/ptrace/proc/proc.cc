@@ -275,6 +275,12 @@ Result<std::vector<std::string>> read_command(pid_t pid) {
     return words;
 }
 
+Result<std::vector<std::string>> read_title(pid_t pid) {
+    TRY_ASSIGN(auto words, read_command(pid));
+    while (!words.empty() && words.back().empty()) words.pop_back();
+    return words;
+}
+
 Result<std::string> read_thread_name(pid_t pid, pid_t tid) {
     TRY_ASSIGN(std::string name, read_proc_text(fmt::format("/proc/{}/task/{}/comm", pid, tid)));
     if (name.ends_with('\n')) name.pop_back();

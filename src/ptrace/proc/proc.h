@@ -95,6 +95,9 @@ std::optional<bool> have_same_memory(pid_t a, pid_t b);
 Result<std::vector<AuxiliaryEntry>> read_auxiliary_vector(pid_t pid);
 // The words of the command line, as far as the process has left them in its memory.
 Result<std::vector<std::string>> read_command(pid_t pid);
+// The same without empty words at the end, which are the room that a shorter title left
+// (setproctitle).
+Result<std::vector<std::string>> read_title(pid_t pid);
 // The name as the thread has set it.
 Result<std::string> read_thread_name(pid_t pid, pid_t tid);
 // The process id in the innermost of its PID namespaces.

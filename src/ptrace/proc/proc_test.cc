@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <span>
+#include <sstream>
 
 #include "ptrace/test_support.h"
 #include "ptrace/thread/process_memory.h"
@@ -63,6 +66,37 @@ TEST_CASE("what /proc says of ourselves is true") {
     REQUIRE(!need(command).empty());
     CHECK(command->front().ends_with("ptrace_test"));
     CHECK(*read_namespace_pid(::getpid()) == ::getpid());
+}
+
+// Writes a title over the words of this process's command, as setproctitle() does, and zeros
+// behind.
+void set_title(std::string_view title) {
+    auto stat = read_proc_text("/proc/self/stat");
+    std::istringstream fields(need(stat).substr(stat->rfind(')') + 2));
+    const std::vector<std::string> values(std::istream_iterator<std::string>(fields), {});
+    // Counted from the state, which is field 3 of proc(5).
+    const auto start = std::stoull(values.at(45)), end = std::stoull(values.at(46));
+    const std::span words(reinterpret_cast<char*>(start), end - start);
+    std::ranges::fill(words, '\0');
+    std::ranges::copy(title.substr(0, words.size() - 1), words.begin());
+}
+
+TEST_CASE("a title is without the room that it leaves; empty words inside stay") {
+    const auto words_of = [](std::string_view title, const auto& read) {
+        TestHub hub;
+        const Child child(hub, [&] {
+            set_title(title);
+            return ::pause();
+        });
+        REQUIRE(wait_until([&] { return is_asleep(child.pid()); }));
+        auto words = read(child.pid());
+        return need(words);
+    };
+    using Words = std::vector<std::string>;
+    constexpr std::string_view title("db: w\0\0x", 8);
+    CHECK(words_of(title, read_title) == Words{"db: w", "", "x"});
+    CHECK(words_of(title, read_command).size() > 3);
+    CHECK(words_of("", read_title).empty());
 }
 
 TEST_CASE("a process that is gone is ErrorCode::gone") {

@@ -25,7 +25,7 @@ ProcessTree::ProcessTree(WaitHub& hub, Target& first, Clock::time_point start)
     process.target = &first;
     process.known_exec_count = first.exec_count();
     log_.begin(0, first.pid(), std::nullopt,
-               read_command(first.pid()).value_or(std::vector<std::string>{}), start);
+               read_title(first.pid()).value_or(std::vector<std::string>{}), start);
 }
 
 void ProcessTree::update(Clock::time_point now) {
