@@ -42,6 +42,10 @@ CodeSymbol ModuleSymbols::describe(std::uint64_t address) {
         symbol.function = demangled(*function);
     }
     if (DebugInfo* debug = debug_info()) debug->describe(address, symbol);
+    if (const auto at = go_table_ ? go_table_->line(address) : std::nullopt) {
+        symbol.file = strings_.intern(at->file);
+        symbol.line = at->line;
+    }
     return symbol;
 }
 
@@ -57,6 +61,8 @@ DebugInfo* ModuleSymbols::debug_info() {
         const auto debug = file_->debug_information();
         if (debug.dwarf != nullptr)
             debug_info_ = std::make_unique<DebugInfo>(debug.dwarf, debug.bias, strings_);
+        else
+            go_table_ = GoTable::of(*file_);
     }
     return debug_info_.get();
 }

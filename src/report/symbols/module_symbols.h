@@ -8,6 +8,7 @@
 
 #include "report/symbols/debug_info.h"
 #include "report/symbols/elf/elf_file.h"
+#include "report/symbols/elf/go_table.h"
 #include "report/symbols/elf/jit_dump.h"
 #include "report/symbols/function_tables.h"
 
@@ -80,6 +81,7 @@ class ModuleSymbols {
 
     std::shared_ptr<const FunctionTable> functions_;  // not null
     std::unique_ptr<DebugInfo> debug_info_;
+    std::optional<GoTable> go_table_;  // null where there is debug information
     bool debug_info_tried_ = false;
     std::unordered_map<std::uint64_t, std::string_view> demangled_;  // by start of the function
 };

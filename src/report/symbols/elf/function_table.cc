@@ -4,6 +4,7 @@
 #include <cctype>
 #include <tuple>
 
+#include "report/symbols/elf/go_table.h"
 #include "report/symbols/elf/plt.h"
 
 namespace shadowprof {
@@ -119,6 +120,37 @@ bool is_before(const FunctionRange& a, const FunctionRange& b) {
     return a.start < b.start;
 }
 
+// Merges `more`, which is sorted, into functions that are.
+void merge_into(std::vector<FunctionRange>& functions, const std::vector<FunctionRange>& more) {
+    const auto before = static_cast<std::ptrdiff_t>(functions.size());
+    functions.insert(functions.end(), more.begin(), more.end());
+    std::inplace_merge(functions.begin(), functions.begin() + before, functions.end(), is_before);
+}
+
+RangeIndex index_of(std::span<const FunctionRange> functions) {
+    std::vector<OwnedRange> ranges;
+    ranges.reserve(functions.size());
+    for (std::uint32_t i = 0; i < functions.size(); ++i)
+        ranges.push_back({functions[i].start, functions[i].end, i});
+    return RangeIndex(std::move(ranges));
+}
+
+// Adds the functions of a Go program that have no symbols.
+void add_go_functions(const GoTable& table, const std::vector<ElfSection>& code,
+                      NamedFunctions& list) {
+    if (list.functions.size() >= table.size()) return;
+    const RangeIndex known = index_of(list.functions);
+    std::vector<FunctionRange> more;
+    table.for_each([&](std::uint64_t start, std::uint64_t end, std::string_view name) {
+        const ElfSection* section = section_of(code, start);
+        if (section != nullptr && end - section->address <= section->size_bytes &&
+            known.pieces(start, end).empty())
+            more.push_back({start, end, list.names.add(name)});
+    });
+    std::ranges::sort(more, is_before);
+    merge_into(list.functions, more);
+}
+
 }  // namespace
 
 FunctionTable::FunctionTable(NamedFunctions named, std::span<const AddressRange> unnamed)
@@ -146,11 +178,7 @@ void FunctionTable::add_unnamed(std::span<const AddressRange> unnamed) {
 }
 
 void FunctionTable::build_index() {
-    std::vector<OwnedRange> ranges;
-    ranges.reserve(functions_.size());
-    for (std::uint32_t i = 0; i < functions_.size(); ++i)
-        ranges.push_back({functions_[i].start, functions_[i].end, i});
-    index_ = RangeIndex(std::move(ranges));
+    index_ = index_of(functions_);
 }
 
 const FunctionRange* FunctionTable::find(std::uint64_t address) const {
@@ -170,13 +198,12 @@ FunctionTable read_functions(const ElfFile& file) {
         unwind = eh_frame_ranges(section->bytes, section->address);
     if (!std::ranges::is_sorted(unwind)) std::ranges::sort(unwind);
     auto list = without_aliases(symbol_candidates(file));
-    auto& functions = list.functions;
-    complete_sizes(functions, unwind, file.executable_sections());
-    auto plt = plt_functions(file, functions, list.names);
+    const auto code = file.executable_sections();
+    complete_sizes(list.functions, unwind, code);
+    if (const auto table = GoTable::of(file)) add_go_functions(*table, code, list);
+    auto plt = plt_functions(file, list.functions, list.names);
     std::ranges::sort(plt, is_before);
-    const auto symbols = static_cast<std::ptrdiff_t>(functions.size());
-    functions.insert(functions.end(), plt.begin(), plt.end());
-    std::inplace_merge(functions.begin(), functions.begin() + symbols, functions.end(), is_before);
+    merge_into(list.functions, plt);
     return FunctionTable(std::move(list), unwind);
 }
 

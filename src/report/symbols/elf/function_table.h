@@ -42,7 +42,8 @@ class FunctionTable {
 };
 
 // Reads all functions that a file names: in symbol tables (its own, its debug file's, the
-// compressed one in .gnu_debugdata), PLT entries as `name@plt`, and bounds from .eh_frame.
+// compressed one in .gnu_debugdata), or else in the table of Go's runtime; PLT entries as
+// `name@plt`, and bounds from .eh_frame.
 FunctionTable read_functions(const ElfFile& file);
 
 }  // namespace shadowprof
