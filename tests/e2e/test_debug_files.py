@@ -5,6 +5,7 @@ import ctypes
 import http.server
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import threading
@@ -151,6 +152,90 @@ class DebugFiles(TestCase):
         with pathlib.Path(beside).open("ab") as file:
             file.write(b"changed")
         self.assertNotIn("take_small", self.functions(self.run_it()))
+
+    def compress_by_zstd(self, *files):
+        """Compresses the debug sections of the files; skips the test if that cannot be done."""
+        for file in files:
+            done = subprocess.run(["objcopy", "--compress-debug-sections=zstd", file],
+                                  capture_output=True, text=True)
+            if done.returncode != 0 or "zstd" in done.stderr:
+                self.skipTest("objcopy cannot compress with zstd")
+
+    def assert_lines_or_note(self, profile):
+        if self.functions(profile).get("take_small"):
+            return
+        notes = [note for note in profile["notes"] if str(self.program) in note]
+        self.assertTrue(any("compressed with zstd" in note for note in notes), profile["notes"])
+
+    def test_debug_sections_that_are_compressed_with_zstd(self):
+        shutil.copy(victim("allocations"), self.program)
+        plain = self.run_it()
+        self.compress_by_zstd(self.program)
+        profile = self.run_it()
+        self.assert_lines_or_note(profile)
+        if self.functions(profile).get("take_small"):
+            described = [[(place["line"], place["inlined"]) for place in each.locations
+                          if place["module"] == 0] for each in (plain, profile)]
+            self.assertEqual(*described)
+
+    def test_a_debug_file_that_is_compressed_with_zstd(self):
+        beside = self.folder / "stripped.debug"
+        self.debug_file.rename(beside)
+        self.compress_by_zstd(beside)
+        subprocess.run(["objcopy", f"--add-gnu-debuglink={beside}", self.program], check=True)
+        self.assertIn("take_small", self.functions(self.run_it()))
+        self.assert_lines_or_note(self.run_it())
+
+    def test_damaged_sections_are_named_as_the_reason(self):
+        shutil.copy(victim("allocations"), self.program)
+        self.compress_by_zstd(self.program)
+        content = bytearray(self.program.read_bytes())
+        sections = subprocess.run(["readelf", "-SW", self.program], check=True,
+                                  capture_output=True, text=True).stdout
+        (line,) = [line for line in sections.splitlines() if " .debug_info " in line]
+        offset = int(line.split("PROGBITS")[1].split()[1], 16)
+        content[offset + 30:offset + 60] = bytes(30)
+        self.program.write_bytes(content)
+        profile = self.run_it()
+        self.assertIn("take_small", self.functions(profile))
+        notes = [note for note in profile["notes"] if str(self.program) in note]
+        self.assertTrue(any("no lines" in note for note in notes), profile["notes"])
+
+    @unittest.skipUnless(shutil.which("gcc"), "gcc is not installed")
+    def test_split_debug_information_that_is_missing_is_noted(self):
+        source = self.folder / "split.c"
+        source.write_text("""
+            static volatile int sink;
+            static inline __attribute__((always_inline)) int inner(int s) {
+                while (s & 4) { s -= 3; sink = s; }
+                return s;
+            }
+            int main(void) { for (int i = 0; i < 1000; i++) sink = inner(i); return 0; }
+        """)
+        self.program = self.folder / "split"
+        for version in ("4", "5"):
+            with self.subTest(version=version):
+                subprocess.run(["gcc", f"-gdwarf-{version}", "-gsplit-dwarf", "-O1", source, "-o",
+                                self.program], check=True, cwd=self.folder)
+
+                def described():
+                    profile = self.run_it()
+                    inlined = any(place["inlined"] for place in profile.locations
+                                  if place["function"] == "main")
+                    return inlined, [note for note in profile["notes"] if "inlined" in note]
+
+                self.assertEqual(described(), (True, []))
+                for each in self.folder.glob("*.dwo"):
+                    each.unlink()
+                inlined, (note,) = described()
+                self.assertFalse(inlined)
+                self.assertIn("1 of", note)
+                self.assertIn(".dwo files are missing", note)
+                package = self.folder / "split.dwp"
+                package.write_bytes(b"")
+                inlined, (note,) = described()
+                self.assertIn(str(package), note)
+                package.unlink()
 
 
 if __name__ == "__main__":

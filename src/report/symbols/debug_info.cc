@@ -80,6 +80,7 @@ void DebugInfo::read_units() {
     while (dwarf_get_units(dwarf_, cu, &cu, nullptr, &type, &die, &split) == 0) {
         if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
         bool is_split = type == DW_UT_skeleton && split.addr != nullptr;
+        if (type == DW_UT_skeleton && !is_split) ++missing_units_;
         auto index = static_cast<std::uint32_t>(units_.size());
         units_.push_back({.die = die, .scopes = is_split ? split : die});
         for_each_range(die, [&](Dwarf_Addr start, Dwarf_Addr end) {

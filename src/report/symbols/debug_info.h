@@ -53,6 +53,11 @@ class DebugInfo {
     // Nothing if the line or the function is unknown.
     std::optional<SourcePosition> position(std::uint64_t address);
 
+    // Compilation units, and those of them whose functions are in other files that were not found
+    // (split DWARF).
+    std::size_t unit_count() const { return units_.size(); }
+    std::size_t missing_unit_count() const { return missing_units_; }
+
   private:
     // A function or an inlined copy of one.
     struct Scope {
@@ -90,6 +95,7 @@ class DebugInfo {
     Dwarf_Addr bias_;
     StringPool& strings_;
     std::vector<Unit> units_;
+    std::size_t missing_units_ = 0;
     RangeIndex unit_index_;  // owners are indices into units_
 };
 

@@ -58,13 +58,19 @@ std::string_view ModuleSymbols::demangled(const FunctionRange& function) {
 DebugInfo* ModuleSymbols::debug_info() {
     if (!debug_info_tried_ && file_ != nullptr) {
         debug_info_tried_ = true;
-        const auto debug = file_->debug_information();
+        const auto& debug = file_->debug_information();
         if (debug.dwarf != nullptr)
             debug_info_ = std::make_unique<DebugInfo>(debug.dwarf, debug.bias, strings_);
         else
             go_table_ = GoTable::of(*file_);
+        debug_not_read_ = debug.not_read;
     }
     return debug_info_.get();
+}
+
+ModuleSymbols::DebugGap ModuleSymbols::debug_gap() const {
+    if (!debug_info_) return {debug_not_read_};
+    return {{}, debug_info_->unit_count(), debug_info_->missing_unit_count()};
 }
 
 std::size_t ModuleSymbols::read(std::uint64_t address, std::span<std::byte> to) const {

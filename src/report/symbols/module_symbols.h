@@ -71,6 +71,13 @@ class ModuleSymbols {
     }
     bool has_function_names() const { return functions_->has_names(); }
 
+    // What was missing from the debug information when it was read.
+    struct DebugGap {
+        std::string not_read;  // why there is none although the file has some; else empty
+        std::size_t units = 0, missing_units = 0;  // see DebugInfo::missing_unit_count()
+    };
+    DebugGap debug_gap() const;
+
   private:
     std::string_view demangled(const FunctionRange& function);
     DebugInfo* debug_info();
@@ -82,6 +89,7 @@ class ModuleSymbols {
     std::shared_ptr<const FunctionTable> functions_;  // not null
     std::unique_ptr<DebugInfo> debug_info_;
     std::optional<GoTable> go_table_;  // null where there is debug information
+    std::string debug_not_read_;
     bool debug_info_tried_ = false;
     std::unordered_map<std::uint64_t, std::string_view> demangled_;  // by start of the function
 };

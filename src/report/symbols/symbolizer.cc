@@ -1,8 +1,11 @@
 #include "report/symbols/symbolizer.h"
 
+#include <unistd.h>
+
 #include <array>
 #include <utility>
 
+#include "base/text/numbered.h"
 #include "profile/code/anonymous_module.h"
 #include "profile/code/script_functions.h"
 #include "report/symbols/elf/perf_map.h"
@@ -47,6 +50,34 @@ std::string Symbolizer::instruction_text(CodeLocation location) {
     std::array<std::byte, 15> code;
     std::size_t length = symbols->read(location.address, code);
     return disassembler_.text(std::span(code).first(length), location.address);
+}
+
+// Why lines or inlined functions of a file are missing; empty if they are not.
+std::string Symbolizer::gap_words(const std::string& path, const ModuleSymbols& symbols) const {
+    const auto gap = symbols.debug_gap();
+    if (!gap.not_read.empty())
+        return fmt::format("no lines and no inlined functions: {}", gap.not_read);
+    if (gap.missing_units == 0) return {};
+    const std::string package = path + ".dwp";
+    if (::access((options_.root + package).c_str(), F_OK) == 0)
+        return fmt::format(
+            "no inlined functions: those of {} of {} are in '{}', which elfutils reads from 0.191 "
+            "on; profile beside the .dwo files, or compile without -gsplit-dwarf",
+            gap.missing_units, numbered(gap.units, "source file"), package);
+    return fmt::format(
+        "no inlined functions of {} of {}, as their .dwo files are missing; put them back where "
+        "they were compiled, or compile without -gsplit-dwarf",
+        gap.missing_units, numbered(gap.units, "source file"));
+}
+
+std::vector<std::string> Symbolizer::notes() const {
+    auto notes = notes_;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+        if (!states_[i].symbols) continue;
+        const auto words = gap_words(modules_[i].path, *states_[i].symbols);
+        if (!words.empty()) notes.push_back(fmt::format("{}: {}", modules_[i].path, words));
+    }
+    return notes;
 }
 
 ModuleSymbols* Symbolizer::module(std::uint32_t index) {

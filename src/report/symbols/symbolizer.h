@@ -44,7 +44,7 @@ class Symbolizer final : public SymbolSource {
 
     const CodeSymbol& symbol(CodeLocation location) override;
     std::string instruction_text(CodeLocation location) override;
-    std::vector<std::string> notes() const override { return notes_; }
+    std::vector<std::string> notes() const override;
 
   private:
     struct State {
@@ -60,6 +60,7 @@ class Symbolizer final : public SymbolSource {
     std::unique_ptr<ModuleSymbols> open_code_without_file(std::uint32_t index);
     Result<std::unique_ptr<ModuleSymbols>> open_perf_map(const Module& module);
     void name_scripts();
+    std::string gap_words(const std::string& path, const ModuleSymbols& symbols) const;
 
     std::vector<Module> modules_;
     SymbolizerOptions options_;

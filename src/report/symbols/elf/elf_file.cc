@@ -71,10 +71,34 @@ Result<FileVersion> ElfFile::version_of(const std::string& path) {
     return opened.version;
 }
 
-ElfFile::DebugInformation ElfFile::debug_information() const {
-    DebugInformation debug;
-    debug.dwarf = dwfl_module_getdwarf(module_, &debug.bias);
-    return debug;
+const ElfFile::DebugInformation& ElfFile::debug_information() {
+    if (!debug_) {
+        debug_.emplace();
+        debug_->dwarf = dwfl_module_getdwarf(module_, &debug_->bias);
+        if (debug_->dwarf == nullptr) unpack_debug(*debug_);
+    }
+    return *debug_;
+}
+
+// Looks in the file itself, then in the debug file that was found for it. Their addresses are the
+// same.
+void ElfFile::unpack_debug(DebugInformation& debug) {
+    auto unpacked = UnpackedDebug::read(elf_);
+    const char* path = nullptr;
+    (void)dwfl_module_info(module_, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, &path);
+    if (!unpacked && unpacked.error().code == ErrorCode::not_found && path != nullptr) {
+        auto opened = open_regular(path);
+        if (!opened) return;
+        Elf* const elf = elf_begin(opened->fd.get(), ELF_C_READ_MMAP, nullptr);
+        unpacked = UnpackedDebug::read(elf);
+        elf_end(elf);
+    }
+    if (unpacked) {
+        unpacked_ = std::move(*unpacked);
+        debug = {unpacked_->dwarf(), 0, {}};
+    } else if (unpacked.error().code != ErrorCode::not_found) {
+        debug.not_read = unpacked.error().message;
+    }
 }
 
 Result<void> ElfFile::load(const std::string& path, DebugSearch search) {

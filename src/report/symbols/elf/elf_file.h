@@ -18,6 +18,7 @@
 #include "base/files/fd.h"
 #include "base/result.h"
 #include "report/symbols/elf/debug_file.h"
+#include "report/symbols/elf/unpacked_debug.h"
 
 namespace shadowprof {
 
@@ -73,9 +74,10 @@ class ElfFile {
     // there is none.
     struct DebugInformation {
         Dwarf* dwarf = nullptr;
-        Dwarf_Addr bias = 0;  // to be added to its addresses
+        Dwarf_Addr bias = 0;        // to be added to its addresses
+        std::string not_read = {};  // why there is none although the file has some; else empty
     };
-    DebugInformation debug_information() const;
+    const DebugInformation& debug_information();
 
     Elf* elf() const { return elf_; }
     Dwfl_Module* module() const { return module_; }
@@ -88,6 +90,7 @@ class ElfFile {
     ElfFile() = default;
     Result<void> load(const std::string& path, DebugSearch search);
     void read_segments();
+    void unpack_debug(DebugInformation& debug);
 
     FileVersion version_;
     UniqueFd fd_;
@@ -95,6 +98,8 @@ class ElfFile {
     Dwfl_Module* module_ = nullptr;  // owned by dwfl_
     Elf* elf_ = nullptr;             // owned by dwfl_
     std::vector<ElfSegment> segments_;
+    std::unique_ptr<UnpackedDebug> unpacked_;  // null where elfutils reads it
+    std::optional<DebugInformation> debug_;
 };
 
 }  // namespace shadowprof
