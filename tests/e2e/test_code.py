@@ -2,7 +2,10 @@
 was executed."""
 
 import collections
+import os
 import pathlib
+import subprocess
+import unittest
 
 from harness import TestCase, main, taken, victim, whole
 
@@ -129,6 +132,65 @@ class Libraries(TestCase):
         self.assertEqual(modules["other_work"], {"plugin_other.so"})
         self.assertEqual([name for name, module in counts if module == "[anon]"], [])
         self.assertTrue(any("maps code" in note for note in profile["notes"]), profile["notes"])
+
+
+class Memfds(TestCase):
+    """Memory that shows a file without a path."""
+
+    def counts(self, *command, mode):
+        done, profile = self.profile(victim("memfd"), *command, options=[mode])
+        if done.code == 77:
+            self.skipTest("nothing is executed from a memfd here")
+        self.assertEqual(done.code, 0, done.stderr)
+        return instructions_by_function(profile), profile
+
+    @unittest.skipUnless(os.geteuid() == 0, "the kernel opens a closed memfd for root only")
+    def test_programs_and_libraries_in_memfds_have_their_names_and_lines(self):
+        for mode, rounds in (("--mode=exact", 50), ("--load=2", 5000)):
+            with self.subTest(mode=mode):
+                counts, profile = self.counts("program", victim("memfd"), "library",
+                                              victim("plugin_first.so"), str(rounds), mode=mode)
+                self.assertGreater(counts["first_work", "memfd:a library"], 0.9 * counts.total())
+                self.assertEqual([name for name, module in counts if module == "[anon]"], [])
+                lines = {place["line"] for place in profile.locations
+                         if place["function"] in ("main", "first_work")}
+                self.assertNotIn(None, lines)
+                if "exact" in mode:
+                    self.assertGreater(counts["call_library", "memfd:a program"] +
+                                       counts["main", "memfd:a program"], 0)
+
+    def test_the_program_has_its_names_without_privileges(self):
+        counts, _ = self.counts("program", victim("memfd"), "code", "5", mode="--mode=exact")
+        self.assertGreater(counts["call_code", "memfd:a program"] +
+                           counts["main", "memfd:a program"], 0)
+        # What is no program has none.
+        self.assertEqual(counts[None, "[anon]"], 5 * 3002)
+
+
+class OtherNamespaces(TestCase):
+    """Just-in-time compilers whose /tmp and process ids are their own."""
+
+    UNSHARED = ("unshare", "-rpf", "--mount-proc")
+
+    def setUp(self):
+        super().setUp()
+        command = [*self.UNSHARED, "mount", "-t", "tmpfs", "none", "/tmp"]
+        if subprocess.run(command, capture_output=True).returncode != 0:
+            self.skipTest("no namespaces are made here")
+
+    def test_the_perf_map_names_code_after_the_process_and_its_folder_are_gone(self):
+        for mode, rounds in (("--mode=exact", 20), ("--load=2", 200_000)):
+            with self.subTest(mode=mode):
+                done, profile = self.profile(
+                    *self.UNSHARED, "sh", "-c",
+                    f"mount -t tmpfs none /tmp; exec {victim('jit')} move {rounds}",
+                    options=[mode, "--follow-forks=yes"])
+                if done.code == 77:
+                    self.skipTest("code cannot be made here")
+                self.assertEqual((done.code, done.stdout), (0, b"jit: right\n"))
+                counts = instructions_by_function(profile)
+                names = {name for name, module in counts if module.startswith("[anon")}
+                self.assertEqual(names, {"moving"})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,4 @@
 // shadowprof attach: profiles a running process, then lets it go.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -15,22 +13,12 @@
 #include "cli/terminal/shield.h"
 #include "cli/terminal/signal_action.h"
 #include "ptrace/proc/attach_refusal.h"
-#include "ptrace/proc/proc.h"
 #include "report/symbols/module_functions.h"
 #include "report/symbols/symbolizer.h"
 #include "session/attach_target.h"
 
 namespace shadowprof {
 namespace {
-
-// Returns the path of the perf map of a process. The process may have another root directory than
-// ours, and another process id in its own namespace.
-std::string perf_map_of(pid_t pid) {
-    const auto own_id = read_namespace_pid(pid);
-    const std::string path =
-        fmt::format("/proc/{}/root{}", pid, perf_map_path(own_id ? *own_id : pid));
-    return ::access(path.c_str(), R_OK) == 0 ? path : perf_map_path(pid);
-}
 
 // Returns the sampler's first note about samples, or a general reason.
 std::string why_nothing_was_seen(const Profile& profile) {
@@ -43,11 +31,7 @@ Result<void> attach(const RunRequest& request, const Shielded& shielded, LiveVie
     TRY(check_debug_search(request.debug_search));
     TRY_ASSIGN(auto output, SafeOutput::open(request.output));
     FunctionTables tables;
-    const auto perf_map_of_pid = [](std::int64_t pid) {
-        return perf_map_of(static_cast<pid_t>(pid));
-    };
-    TRY_ASSIGN(auto control,
-               open_control(request, shielded, output, perf_map_of_pid, tables, live));
+    TRY_ASSIGN(auto control, open_control(request, shielded, output, tables, live));
     MappedPlaces places;
     MappedInterpreters interpreters;
     ModuleFunctions functions(tables);
@@ -59,8 +43,7 @@ Result<void> attach(const RunRequest& request, const Shielded& shielded, LiveVie
     std::optional<std::string> why_nothing;
     if (outcome.profile.sampling.instructions == 0 && outcome.profile.latency.empty())
         why_nothing = why_nothing_was_seen(outcome.profile);
-    TRY(deliver(std::move(outcome), request, perf_map_of(*request.options.attach_to), tables,
-                std::move(output)));
+    TRY(deliver(std::move(outcome), request, tables, std::move(output)));
     if (why_nothing && !request.quiet) say("no instructions were seen: {}", *why_nothing);
     return {};
 }

@@ -71,10 +71,9 @@ Result<void> CallgrindFiles::write(std::span<const RunOutcome> parts, pid_t proc
     std::vector<ExportInput> inputs;
     for (const RunOutcome& part : parts) {
         symbols.push_back(std::make_unique<Symbolizer>(
-            part.profile.modules, SymbolizerOptions{.root = "",
-                                                    .perf_map = perf_map_path(part.profile.run.pid),
-                                                    .files = part.files,
-                                                    .tables = &tables_}));
+            part.profile.modules,
+            SymbolizerOptions{
+                .root = "", .files = part.files, .perf_maps = part.perf_maps, .tables = &tables_}));
         inputs.push_back({.profile = part.profile, .symbols = *symbols.back()});
     }
     inputs.front().callgrind = request_.details;

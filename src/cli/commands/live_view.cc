@@ -79,32 +79,30 @@ Result<std::unique_ptr<LiveView>> LiveView::open(const RunRequest& request) {
     return std::unique_ptr<LiveView>(new LiveView(std::move(screen), text));
 }
 
-Result<LiveRefresh> LiveView::begin(std::function<std::string(std::int64_t pid)> perf_map_of,
-                                    FunctionTables& tables) {
-    return LiveRefresh::create(
-        [this, &tables, perf_map_of = std::move(perf_map_of), names = std::make_shared<Names>()](
-            RunOutcome outcome, std::chrono::nanoseconds period) {
-            update(*names, outcome, perf_map_of(outcome.profile.run.pid), tables);
-            show(outcome.profile, *names, period);
-        });
+Result<LiveRefresh> LiveView::begin(FunctionTables& tables) {
+    return LiveRefresh::create([this, &tables, names = std::make_shared<Names>()](
+                                   RunOutcome outcome, std::chrono::nanoseconds period) {
+        update(*names, outcome, tables);
+        show(outcome.profile, *names, period);
+    });
 }
 
 // Reads no debug information and asks no servers, as that takes long.
-void LiveView::update(Names& names, RunOutcome& outcome, const std::string& perf_map,
-                      FunctionTables& tables) const {
+void LiveView::update(Names& names, RunOutcome& outcome, FunctionTables& tables) const {
     const auto& modules = outcome.profile.modules;
     const auto& scripts = outcome.profile.script_functions;
     const bool is_known = names.modules == modules.size() && names.scripts == scripts.size();
     if (names.symbols && is_known && !names.has_code_without_file) return;
     names.symbols.reset();
     names.files = std::move(outcome.files);
+    names.perf_maps = std::move(outcome.perf_maps);
     names.modules = modules.size();
     names.scripts = scripts.size();
     names.has_code_without_file = std::ranges::any_of(
         modules, [](const Module& module) { return module.path.starts_with("[anon"); });
     names.symbols.emplace(modules, SymbolizerOptions{.root = "",
-                                                     .perf_map = perf_map,
                                                      .files = names.files,
+                                                     .perf_maps = names.perf_maps,
                                                      .tables = &tables,
                                                      .script_functions = scripts,
                                                      .has_lines = false});

@@ -26,10 +26,8 @@ class LiveView {
 
     Screen& screen() { return screen_; }
 
-    // Begins to draw. `tables` must outlive all drawing, and this must, too. `perf_map_of` as for
-    // open_control(). Error: system.
-    Result<LiveRefresh> begin(std::function<std::string(std::int64_t pid)> perf_map_of,
-                              FunctionTables& tables);
+    // Begins to draw. `tables` must outlive all drawing, and this must, too. Error: system.
+    Result<LiveRefresh> begin(FunctionTables& tables);
     // Keeps a message to the user until end(). Any thread may call it.
     void keep_message(std::string message);
     // Restores the terminal and prints the messages.
@@ -38,15 +36,14 @@ class LiveView {
   private:
     // Symbols of the run's modules, as long as there are no more of them.
     struct Names {
-        std::vector<UniqueFd> files;
+        std::vector<UniqueFd> files, perf_maps;
         std::size_t modules = 0, scripts = 0;
         bool has_code_without_file = false;  // its names may change
         std::optional<Symbolizer> symbols;
     };
 
     LiveView(Screen screen, TextOptions text) : screen_(std::move(screen)), text_(text) {}
-    void update(Names& names, RunOutcome& outcome, const std::string& perf_map,
-                FunctionTables& tables) const;
+    void update(Names& names, RunOutcome& outcome, FunctionTables& tables) const;
     void show(const Profile& profile, Names& names, std::chrono::nanoseconds period);
 
     Screen screen_;

@@ -29,19 +29,15 @@ void add_request(const RunRequest& request, Profile& profile) {
 
 class SafeDumpFile final : public DumpFile {
   public:
-    SafeDumpFile(const RunRequest& request, PerfMapOf perf_map_of, FunctionTables& tables,
-                 SafeOutput output)
-        : request_(request),
-          perf_map_of_(std::move(perf_map_of)),
-          tables_(tables),
-          output_(std::move(output)) {}
+    SafeDumpFile(const RunRequest& request, FunctionTables& tables, SafeOutput output)
+        : request_(request), tables_(tables), output_(std::move(output)) {}
 
     Result<void> write(RunOutcome outcome) override {
         Profile& profile = outcome.profile;
         add_request(request_, profile);
         Symbolizer symbols(profile.modules, {.root = "",
-                                             .perf_map = perf_map_of_(profile.run.pid),
                                              .files = outcome.files,
+                                             .perf_maps = outcome.perf_maps,
                                              .tables = &tables_,
                                              .script_functions = profile.script_functions});
         TRY(save_profile(profile, symbols, output_, request_.options.max_profile_bytes));
@@ -50,7 +46,6 @@ class SafeDumpFile final : public DumpFile {
 
   private:
     const RunRequest& request_;
-    const PerfMapOf perf_map_of_;
     FunctionTables& tables_;
     SafeOutput output_;
 };
@@ -58,9 +53,7 @@ class SafeDumpFile final : public DumpFile {
 // Opens regular files only: the reader of a pipe could block us. Writes nothing if the shadowprof
 // process that was started has been killed.
 Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const RunRequest& request,
-                                                 const Shielded& shielded,
-                                                 const PerfMapOf& perf_map_of,
-                                                 FunctionTables& tables) {
+                                                 const Shielded& shielded, FunctionTables& tables) {
     if (shielded.is_orphaned())
         return Error{
             ErrorCode::interrupted, 0,
@@ -74,15 +67,14 @@ Result<std::unique_ptr<DumpFile>> open_dump_file(const std::string& name, const 
             fmt::format("cannot write '{}': it is not a regular file; name another file", name)};
     TRY_ASSIGN(auto output, SafeOutput::open(name, NamedBy::command));
     return std::unique_ptr<DumpFile>(
-        std::make_unique<SafeDumpFile>(request, perf_map_of, tables, std::move(output)));
+        std::make_unique<SafeDumpFile>(request, tables, std::move(output)));
 }
 
 // All references must outlive the result.
 OpenDumpFile opener_of_dumps(const RunRequest& request, const Shielded& shielded,
-                             PerfMapOf perf_map_of, FunctionTables& tables) {
-    return [&request, &shielded, &tables,
-            perf_map_of = std::move(perf_map_of)](const std::string& name) {
-        return open_dump_file(name, request, shielded, perf_map_of, tables);
+                             FunctionTables& tables) {
+    return [&request, &shielded, &tables](const std::string& name) {
+        return open_dump_file(name, request, shielded, tables);
     };
 }
 
@@ -175,8 +167,8 @@ Result<RunOutcome> with_progress(
 }
 
 Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
-                                    const SafeOutput& output, PerfMapOf perf_map_of,
-                                    FunctionTables& tables, LiveView* live) {
+                                    const SafeOutput& output, FunctionTables& tables,
+                                    LiveView* live) {
     if (request.dump_every && !output.is_file())
         return Error{
             ErrorCode::usage, 0,
@@ -186,11 +178,10 @@ Result<ControlChannel> open_control(const RunRequest& request, const Shielded& s
     const auto complain = [live](const std::string& complaint) {
         live != nullptr ? live->keep_message(complaint) : say("{}", complaint);
     };
-    TRY_ASSIGN(auto channel,
-               ControlChannel::open(request, shielded.signal_counts(), complain,
-                                    opener_of_dumps(request, shielded, perf_map_of, tables)));
+    TRY_ASSIGN(auto channel, ControlChannel::open(request, shielded.signal_counts(), complain,
+                                                  opener_of_dumps(request, shielded, tables)));
     if (live != nullptr) {
-        TRY_ASSIGN(auto refresh, live->begin(std::move(perf_map_of), tables));
+        TRY_ASSIGN(auto refresh, live->begin(tables));
         channel.refresh_with(std::move(refresh));
     }
     return channel;
@@ -199,11 +190,9 @@ Result<ControlChannel> open_control(const RunRequest& request, const Shielded& s
 std::function<DumpRequest(pid_t process, unsigned number)> part_files(const RunRequest& request,
                                                                       const Shielded& shielded,
                                                                       const SafeOutput& output,
-                                                                      PerfMapOf perf_map_of,
                                                                       FunctionTables& tables) {
     if (!output.is_file()) return {};
-    return [&request, open = opener_of_dumps(request, shielded, std::move(perf_map_of), tables)](
-               pid_t, unsigned number) {
+    return [&request, open = opener_of_dumps(request, shielded, tables)](pid_t, unsigned number) {
         auto file = phase_file(request.output, number);
         // Only exact runs have parts, and they have no live screen that this could upset.
         const auto on_done = [](const Result<void>& done) {
@@ -214,16 +203,16 @@ std::function<DumpRequest(pid_t process, unsigned number)> part_files(const RunR
     };
 }
 
-Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
-                     FunctionTables& tables, SafeOutput output) {
+Result<void> deliver(RunOutcome outcome, const RunRequest& request, FunctionTables& tables,
+                     SafeOutput output) {
     Profile& profile = outcome.profile;
     add_request(request, profile);
     // Servers are asked only now, when nothing waits for the answer but the user.
     FunctionTables of_servers(DebugSearch::servers_too);
     const bool asks = request.debug_search == DebugSearch::servers_too;
     Symbolizer symbols(profile.modules, {.root = "",
-                                         .perf_map = perf_map,
                                          .files = outcome.files,
+                                         .perf_maps = outcome.perf_maps,
                                          .tables = asks ? &of_servers : &tables,
                                          .script_functions = profile.script_functions});
     TRY_ASSIGN(const std::string name, save(profile, symbols, output, request.options));

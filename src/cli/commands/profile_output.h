@@ -23,30 +23,26 @@ Result<RunOutcome> with_progress(
     const RunRequest& request, LiveView* live,
     const std::function<Result<RunOutcome>(const ProgressListener&)>& profile);
 
-// Returns the path of the file that names a process's just-in-time compiled code.
-using PerfMapOf = std::function<std::string(std::int64_t pid)>;
-
 // Opens the channel that passes commands to the sampler and writes profiles during the run.
 // Failures to write them are printed, with `live` at its end; it is null without --live. All
 // references must outlive the channel. Errors: those of
 // ControlChannel::open(), and usage if `request.dump_every` is set but the output is no regular
 // file, beside which profiles of intervals could lie.
 Result<ControlChannel> open_control(const RunRequest& request, const Shielded& shielded,
-                                    const SafeOutput& output, PerfMapOf perf_map_of,
-                                    FunctionTables& tables, LiveView* live);
+                                    const SafeOutput& output, FunctionTables& tables,
+                                    LiveView* live);
 
 // Where the parts of the run's profile go that the program ends by requests; empty if the output is
 // no regular file, beside which they could lie. All references must outlive the result.
 std::function<DumpRequest(pid_t process, unsigned number)> part_files(const RunRequest& request,
                                                                       const Shielded& shielded,
                                                                       const SafeOutput& output,
-                                                                      PerfMapOf perf_map_of,
                                                                       FunctionTables& tables);
 
 // Writes the profile together with the request's options and notes. Unless `request.quiet`, it then
-// prints a summary and the profile's name. `perf_map` is the file that names just-in-time compiled
-// code. `tables` has the functions that were read while the target ran.
-Result<void> deliver(RunOutcome outcome, const RunRequest& request, const std::string& perf_map,
-                     FunctionTables& tables, SafeOutput output);
+// prints a summary and the profile's name. `tables` has the functions that were read while the
+// target ran.
+Result<void> deliver(RunOutcome outcome, const RunRequest& request, FunctionTables& tables,
+                     SafeOutput output);
 
 }  // namespace shadowprof

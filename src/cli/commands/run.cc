@@ -30,7 +30,7 @@ int run(const RunRequest& request, const Shielded& shielded, LiveView* live) {
     auto output = SafeOutput::open(request.output);
     if (!output) return failed("run", output.error());
     FunctionTables tables;
-    auto control = open_control(request, shielded, *output, perf_map_path, tables, live);
+    auto control = open_control(request, shielded, *output, tables, live);
     if (!control) return failed("run", control.error());
     MappedPlaces places;
     MappedInterpreters interpreters;
@@ -38,19 +38,18 @@ int run(const RunRequest& request, const Shielded& shielded, LiveView* live) {
     using enum ModuleFunctions::Beforehand;
     ModuleFunctions functions(tables, is_exact ? debug_information : nothing);
     auto outcome = with_progress(request, live, [&](const ProgressListener& on_progress) {
-        return run_target(
-            request.options,
-            {.end_request = shielded.end_request(),
-             .on_progress = on_progress,
-             .on_start = [&](pid_t program) { shielded.send_program_id(program); },
-             .part_file = part_files(request, shielded, *output, perf_map_path, tables)},
-            &*control, {&places, &functions, &interpreters});
+        return run_target(request.options,
+                          {.end_request = shielded.end_request(),
+                           .on_progress = on_progress,
+                           .on_start = [&](pid_t program) { shielded.send_program_id(program); },
+                           .part_file = part_files(request, shielded, *output, tables)},
+                          &*control, {&places, &functions, &interpreters});
     });
     if (!outcome) return failed("run", outcome.error());
     if (shielded.is_orphaned()) return exit_own_failure;
     const RunInfo ended = outcome->profile.run;
-    auto delivered = deliver(std::move(outcome).value(), request, perf_map_path(ended.pid), tables,
-                             std::move(output).value());
+    auto delivered =
+        deliver(std::move(outcome).value(), request, tables, std::move(output).value());
     if (!delivered) return failed("run", delivered.error());
     if (ended.exit_signal) die_by_signal(*ended.exit_signal);
     return ended.exit_status.value_or(0);

@@ -1,8 +1,11 @@
 #include "profile/code/mapped_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+
+#include <memory>
 
 namespace shadowprof {
 namespace {
@@ -71,6 +74,20 @@ bool has_inode(const std::string& path, const Mapping& mapping) {
     return ::stat(path.c_str(), &status) == 0 && status.st_ino == mapping.inode;
 }
 
+// Looks at the first few thousand descriptors of the process, which may have kept the file's.
+bool found_among_descriptors(const std::string& folder, const Mapping& mapping, Search& search) {
+    constexpr int most = 4096;
+    const std::unique_ptr<DIR, int (*)(DIR*)> all(::opendir(folder.c_str()), &::closedir);
+    if (!all) return false;
+    for (int i = 0; i < most; ++i) {
+        const dirent* const each = ::readdir(all.get());
+        if (each == nullptr) return false;
+        const std::string path = folder + each->d_name;
+        if (has_inode(path, mapping) && search.found(path, false)) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 std::string_view mapped_path(const Mapping& mapping) {
@@ -101,6 +118,8 @@ Result<UniqueFd> open_mapped_file(const Mapping& mapping, const FileView& view) 
             return std::move(search).result();
         if (has_inode(kept, mapping) && search.found(kept, true)) return std::move(search).result();
         if (has_inode(program, mapping) && search.found(program, true))
+            return std::move(search).result();
+        if (deleted && found_among_descriptors(of_process + "fd/", mapping, search))
             return std::move(search).result();
     }
     if (!deleted) search.found(mapping.name, view.is_ours);

@@ -20,9 +20,10 @@ struct FileView {
 };
 
 // Opens the file behind a mapping for reading. Tries the mapping's path as the process sees it, the
-// kernel's links to the mapping and to the program in /proc, and the path as we see it. Skips a
-// file that is certainly another one than was mapped. Some file systems (overlayfs, btrfs) show
-// other device numbers in stat than in maps, and then no file's identity is certain.
+// kernel's links to the mapping and to the program in /proc, the process's descriptors if the file
+// was deleted or never had a name, and the path as we see it. Skips a file that is certainly
+// another one than was mapped. Some file systems (overlayfs, btrfs) show other device numbers in
+// stat than in maps, and then no file's identity is certain.
 //
 // Opens only regular files. Errors: ErrorCode::not_found if the file was deleted or replaced since
 // it was mapped and /proc does not lead to it.

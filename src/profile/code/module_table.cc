@@ -14,18 +14,17 @@ namespace {
 // A program may map more files than this process may open.
 constexpr std::ptrdiff_t max_open_files = 400;
 
-// Memory with an inode but without a file that can be opened: JIT code, shared memory.
+bool is_memfd(const Mapping& mapping) {
+    return mapping.is_file() && mapping.name.starts_with("/memfd:");
+}
+
+// Memory with an inode but without a file that can be opened: shared memory.
 bool is_nameless_file(std::string_view name) {
-    return name.starts_with("/memfd:") || name.starts_with("/dev/zero") ||
-           name.starts_with("/SYSV") || name.starts_with("anon_inode:") ||
-           name.starts_with("//anon");
+    return name.starts_with("/dev/zero") || name.starts_with("/SYSV") ||
+           name.starts_with("anon_inode:") || name.starts_with("//anon");
 }
 
 }  // namespace
-
-bool has_no_file(const Mapping& mapping) {
-    return mapping.name != vdso_module && (!mapping.is_file() || is_nameless_file(mapping.name));
-}
 
 MappedFileOpener ModuleTable::default_opener() {
     return [](const Mapping& mapping) { return open_mapped_file(mapping); };
@@ -40,26 +39,47 @@ CodeView CodeView::of(pid_t process) {
 CodeLocation ModuleTable::locate(const Mapping* mapping, GuestAddress address,
                                  const CodeView* view) {
     std::lock_guard lock(mutex_);
-    const std::string_view anonymous = view ? view->anonymous : anonymous_module;
-    if (!mapping) return {pseudo_module(anonymous), address.value};
+    if (!mapping) return {code_without_names(view), address.value};
     if (mapping->name == vdso_module) return {pseudo_module(vdso_module), address - mapping->start};
-    if (has_no_file(*mapping)) return {pseudo_module(anonymous), address.value};
-    const std::uint32_t module = file_module(*mapping, view);
+    const auto module = file_module(*mapping, view);
+    if (!module) return {code_without_names(view), address.value};
     const std::uint64_t offset = mapping->file_offset + (address - mapping->start);
-    return {module, entries_[module].layout.address_of(offset).value_or(offset)};
+    return {*module, entries_[*module].layout.address_of(offset).value_or(offset)};
+}
+
+bool ModuleTable::has_no_file(const Mapping& mapping, const CodeView* view) {
+    if (mapping.name == vdso_module) return false;
+    if (!mapping.is_file() || is_nameless_file(mapping.name)) return true;
+    if (!is_memfd(mapping)) return false;
+    std::lock_guard lock(mutex_);
+    return !file_module(mapping, view);
+}
+
+std::uint32_t ModuleTable::code_without_names(const CodeView* view) {
+    const std::string name(view ? view->anonymous : anonymous_module);
+    if (!perf_maps_.contains(name) && (view || first_process_ != 0)) {
+        using enum PerfMapPlace::Folder;
+        perf_maps_.try_emplace(name, view ? view->files : FileView::of(first_process_),
+                               has_room_for_file() ? kept : named);
+    }
+    return pseudo_module(name);
 }
 
 std::uint32_t ModuleTable::code_without_file(const MemoryMap& map, const CodeView* view) {
     std::lock_guard lock(mutex_);
-    const std::string_view name = view ? view->anonymous : anonymous_module;
+    const std::uint32_t nameless = code_without_names(view);
     const Mapping* dump = find_jit_dump(map, view ? view->files.process : first_process_);
-    if (dump == nullptr) return pseudo_module(name);
+    if (dump == nullptr) return nameless;
+    const std::string name = entries_[nameless].module.path;
     FileKey key{name, dump->device, dump->inode};
-    if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
+    if (auto found = by_file_.find(key); found != by_file_.end())
+        return found->second.value_or(nameless);
     auto file = open(*dump, view);
-    if (!file || !has_room_for_file()) return pseudo_module(name);
-    Module module{std::string(name), identity_of_jit_dump(file->get()), 0};
-    return by_file_[key] = add({std::move(module), {}, std::move(file).value()});
+    if (!file || !has_room_for_file()) return nameless;
+    const std::uint32_t module =
+        add({{name, identity_of_jit_dump(file->get()), 0}, {}, std::move(file).value()});
+    by_file_[key] = module;
+    return module;
 }
 
 std::uint32_t ModuleTable::script(std::string_view name) {
@@ -103,11 +123,34 @@ std::vector<UniqueFd> ModuleTable::copy_files() const {
     return files;
 }
 
-std::uint32_t ModuleTable::file_module(const Mapping& mapping, const CodeView* view) {
+std::vector<UniqueFd> ModuleTable::open_perf_maps() const {
+    std::lock_guard lock(mutex_);
+    std::vector<UniqueFd> maps;
+    for (const Entry& entry : entries_) {
+        const auto place = perf_maps_.find(entry.module.path);
+        maps.push_back(place != perf_maps_.end() ? place->second.open() : UniqueFd());
+    }
+    return maps;
+}
+
+std::set<std::string> ModuleTable::closed_memfds() const {
+    std::lock_guard lock(mutex_);
+    return closed_memfds_;
+}
+
+// Nothing if no file names the mapping's code.
+std::optional<std::uint32_t> ModuleTable::file_module(const Mapping& mapping,
+                                                      const CodeView* view) {
+    if (!mapping.is_file() || is_nameless_file(mapping.name)) return std::nullopt;
     FileKey key{mapping.name, mapping.device, mapping.inode};
     if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
     Entry entry{{mapping.name, {}, 0}, {}, {}};
-    if (auto fd = open(mapping, view)) {
+    auto fd = open(mapping, view);
+    if (is_memfd(mapping)) {
+        if (!fd && mapping.executable) closed_memfds_.emplace(mapped_path(mapping));
+        if (!fd || !ElfLayout::read(fd->get())) return by_file_[key] = std::nullopt;
+    }
+    if (fd) {
         entry.module.path = mapped_path(mapping);
         struct stat status {};
         if (::fstat(fd->get(), &status) == 0)
@@ -124,14 +167,18 @@ Result<UniqueFd> ModuleTable::open(const Mapping& mapping, const CodeView* view)
 }
 
 bool ModuleTable::has_room_for_file() const {
-    return std::ranges::count_if(entries_, [](const Entry& entry) { return bool(entry.file); }) <
-           max_open_files;
+    const auto files =
+        std::ranges::count_if(entries_, [](const Entry& entry) { return bool(entry.file); });
+    const auto folders = std::ranges::count_if(
+        perf_maps_, [](const auto& named) { return named.second.keeps_folder(); });
+    return files + folders < max_open_files;
 }
 
 std::uint32_t ModuleTable::pseudo_module(std::string_view name) {
     FileKey key{name, 0, 0};
-    if (auto found = by_file_.find(key); found != by_file_.end()) return found->second;
-    return by_file_[key] = add({{std::string(name), {}, 0}, {}, {}});
+    auto& known = by_file_[key];
+    if (!known) known = add({{std::string(name), {}, 0}, {}, {}});
+    return *known;
 }
 
 // Returns the index of an equal module, or else of a new one.

@@ -8,6 +8,8 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -19,14 +21,12 @@
 #include "profile/code/anonymous_module.h"
 #include "profile/code/elf_layout.h"
 #include "profile/code/mapped_file.h"
+#include "profile/code/perf_map_file.h"
 #include "profile/profile.h"
 
 namespace shadowprof {
 
 inline constexpr std::string_view vdso_module = "[vdso]";
-
-// Whether the memory has no file that can be opened: JIT code, shared memory.
-bool has_no_file(const Mapping& mapping);
 
 // How the code of a process other than the first is named.
 struct CodeView {
@@ -54,6 +54,9 @@ class ModuleTable {
     // null; `view` is given for processes other than the first.
     CodeLocation locate(const Mapping* mapping, GuestAddress address,
                         const CodeView* view = nullptr);
+    // Whether the memory shows no file that names its code: what a just-in-time compiler made, or
+    // shared memory. A memfd may hold either that or a program or library.
+    bool has_no_file(const Mapping& mapping, const CodeView* view = nullptr);
 
     // The pseudo-module of code without a file in that memory. If the process has a jitdump, it is
     // one of that file alone, since the process may come to have another one: by exec, or after a
@@ -73,6 +76,11 @@ class ModuleTable {
     std::vector<UniqueFd> take_files();
     // Copies of the files, for while they are still needed here.
     std::vector<UniqueFd> copy_files() const;
+    // The perf maps of code without a file as they are now, by index of its pseudo-module. Modules
+    // of other kinds, and processes without a map, have none. The processes may be gone.
+    std::vector<UniqueFd> open_perf_maps() const;
+    // The names of memfds that were executed and could not be opened.
+    std::set<std::string> closed_memfds() const;
 
   private:
     struct Entry {
@@ -83,7 +91,8 @@ class ModuleTable {
     using FileKey = std::tuple<std::string, std::uint64_t, std::uint64_t>;  // path, device, inode
 
     static MappedFileOpener default_opener();
-    std::uint32_t file_module(const Mapping& mapping, const CodeView* view);
+    std::optional<std::uint32_t> file_module(const Mapping& mapping, const CodeView* view);
+    std::uint32_t code_without_names(const CodeView* view);
     Result<UniqueFd> open(const Mapping& mapping, const CodeView* view) const;
     bool has_room_for_file() const;
     std::uint32_t pseudo_module(std::string_view name);
@@ -93,7 +102,9 @@ class ModuleTable {
     MappedFileOpener opener_;
     pid_t first_process_ = 0;
     std::vector<Entry> entries_;
-    std::map<FileKey, std::uint32_t> by_file_;
+    std::map<FileKey, std::optional<std::uint32_t>> by_file_;     // nothing: no module of its own
+    std::map<std::string, PerfMapPlace, std::less<>> perf_maps_;  // by name of pseudo-module
+    std::set<std::string> closed_memfds_;
 };
 
 // Locates addresses in the memory layout of one moment. Not thread-safe.
@@ -114,7 +125,8 @@ class MapResolver final : public AddressResolver {
 
     CodeLocation resolve(GuestAddress address) override {
         const Mapping* mapping = map_.find(address);
-        if (!mapping || !has_no_file(*mapping)) return modules_.locate(mapping, address, view_);
+        if (!mapping || !modules_.has_no_file(*mapping, view_))
+            return modules_.locate(mapping, address, view_);
         if (without_file_ == unknown) without_file_ = modules_.code_without_file(map_, view_);
         return {without_file_, address.value};
     }

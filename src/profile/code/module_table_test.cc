@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -289,6 +290,77 @@ TEST_CASE("a deleted file that is still mapped is had from the process") {
     CHECK(table.modules().at(location.module).path == (opened ? path : path + " (deleted)"));
     CHECK(table.take_files().at(location.module).get() >= (opened ? 0 : -1));
     ::munmap(memory, 8192);
+}
+
+// Memory that shows a memfd with this content. The memfd stays open if `fd` is given.
+const Mapping* mapped_memfd(const std::string& content, MemoryMap& map, UniqueFd* fd = nullptr) {
+    UniqueFd memfd(::memfd_create("some code", MFD_CLOEXEC));
+    if (!memfd) return nullptr;
+    REQUIRE(::write(memfd.get(), content.data(), content.size()) ==
+            static_cast<ssize_t>(content.size()));
+    void* memory =
+        ::mmap(nullptr, content.size(), PROT_READ | PROT_EXEC, MAP_SHARED, memfd.get(), 0);
+    if (memory == MAP_FAILED) return nullptr;
+    if (fd != nullptr) *fd = std::move(memfd);
+    map = own_map();
+    return map.find(address_of(memory));
+}
+
+TEST_CASE("a memfd is a file where it holds a program, else code without one") {
+    MemoryMap map;
+    UniqueFd kept;
+    const Mapping* const program = mapped_memfd(own_file(), map, &kept);
+    if (program == nullptr) return;  // not allowed here
+    ModuleTable table;
+    table.scan_maps(::getpid());
+    CHECK_FALSE(table.has_no_file(*program));
+    const auto at = MapResolver(map, table).resolve(program->start + 0x40);
+    const Module module = table.modules().at(at.module);
+    CHECK(module.path == "/memfd:some code");
+    CHECK(module.size_bytes == own_file().size());
+    CHECK(table.take_files().at(at.module));
+
+    const Mapping* const code = mapped_memfd(std::string(100, '\x90'), map, &kept);
+    REQUIRE(code);
+    CHECK(table.has_no_file(*code));
+    const auto in_code = MapResolver(map, table).resolve(code->start + 1);
+    CHECK(table.modules().at(in_code.module).path == "[anon]");
+    CHECK(in_code.address == code->start.value + 1);
+    CHECK(table.closed_memfds().empty());
+    // Without privileges, /proc does not open a file that nobody keeps.
+    const Mapping* const closed = mapped_memfd(own_file(), map);
+    REQUIRE(closed);
+    CHECK(table.has_no_file(*closed) == !table.closed_memfds().empty());
+}
+
+TEST_CASE("a perf map is found where it is written, whenever that is") {
+    const pid_t process = ::getpid();
+    const std::string path = fmt::format("/tmp/perf-{}.map", process);
+    for (const bool is_ours : {true, false}) {
+        ::unlink(path.c_str());
+        const PerfMapPlace place({process, is_ours}, PerfMapPlace::Folder::kept);
+        CHECK(place.keeps_folder() == !is_ours);
+        CHECK_FALSE(place.open());
+        std::ofstream(path) << "1000 10 name\n";
+        const UniqueFd map = place.open();
+        std::array<char, 4> start{};
+        CHECK(::read(map.get(), start.data(), start.size()) == 4);
+        CHECK(std::string_view(start.data(), start.size()) == "1000");
+        // A link may lead out of the folder.
+        ::unlink(path.c_str());
+        REQUIRE(::symlink("/etc/passwd", path.c_str()) == 0);
+        CHECK_FALSE(place.open());
+    }
+    ::unlink(path.c_str());
+
+    ModuleTable table;
+    table.scan_maps(process);
+    table.locate(nullptr, {0x1234});
+    CHECK(table.open_perf_maps().size() == 1);
+    CHECK_FALSE(table.open_perf_maps().front());
+    std::ofstream(path) << "1000 10 name\n";
+    CHECK(table.open_perf_maps().front());
+    ::unlink(path.c_str());
 }
 
 TEST_CASE("a program is had from its process, whatever its path leads to") {

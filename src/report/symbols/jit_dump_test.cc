@@ -175,9 +175,8 @@ TEST_CASE("code of a just-in-time compiler has the names and the instructions of
     TemporaryDirectory dir;
     write_file(dir.path("dump"), header() + load(0x7f0000001000, "jit::loop", "\x90\xc3"));
     write_file(dir.path("map"), "7f0000001000 20 of the map\n");
-    const auto files = opened(dir.path("dump"));
-    Symbolizer symbolizer({{"[anon]", "", 0}},
-                          {.root = "", .perf_map = dir.path("map"), .files = files});
+    const auto files = opened(dir.path("dump")), maps = opened(dir.path("map"));
+    Symbolizer symbolizer({{"[anon]", "", 0}}, {.files = files, .perf_maps = maps});
     CHECK(symbolizer.symbol({0, 0x7f0000001001}).function == "jit::loop");
     CHECK(symbolizer.symbol({0, 0x7f0000001001}).function_start == 0x7f0000001000);
     CHECK(symbolizer.instruction_text({0, 0x7f0000001000}) == "nop");
@@ -190,9 +189,8 @@ TEST_CASE("where a jitdump is unusable, a note says so and the perf map has the 
     TemporaryDirectory dir;
     write_file(dir.path("dump"), "something else");
     write_file(dir.path("map"), "7f0000001000 20 of the map\n");
-    const auto files = opened(dir.path("dump"));
-    Symbolizer symbolizer({{"[anon]", "", 0}},
-                          {.root = "", .perf_map = dir.path("map"), .files = files});
+    const auto files = opened(dir.path("dump")), maps = opened(dir.path("map"));
+    Symbolizer symbolizer({{"[anon]", "", 0}}, {.files = files, .perf_maps = maps});
     CHECK(symbolizer.symbol({0, 0x7f0000001001}).function == "of the map");
     REQUIRE(symbolizer.notes().size() == 1);
     CHECK(symbolizer.notes()[0].find("jit-PID.dump") != std::string::npos);

@@ -14,10 +14,13 @@
 #include "report/symbols/module_file.h"
 
 namespace shadowprof {
+namespace {
 
-std::string perf_map_path(std::int64_t pid) {
-    return fmt::format("/tmp/perf-{}.map", pid);
+std::string path_of(const UniqueFd& file) {
+    return fmt::format("/proc/self/fd/{}", file.get());
 }
+
+}  // namespace
 
 Symbolizer::Symbolizer(std::vector<Module> modules, SymbolizerOptions options)
     : modules_(std::move(modules)), options_(std::move(options)), states_(modules_.size()) {
@@ -92,16 +95,13 @@ ModuleSymbols* Symbolizer::module(std::uint32_t index) {
 
 Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_vdso() {
     TRY_ASSIGN(UniqueFd image, vdso_image());
-    return ModuleSymbols::open(fmt::format("/proc/self/fd/{}", image.get()), {}, strings_);
+    return ModuleSymbols::open(path_of(image), {}, strings_);
 }
 
-Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_perf_map(const Module& module) {
-    const auto process = process_of_anonymous_module(module.path);
-    const std::string names = process                           ? perf_map_path(*process)
-                              : module.path == anonymous_module ? options_.perf_map
-                                                                : "";
-    if (names.empty()) return Error{ErrorCode::not_found, 0, "no file"};
-    TRY_ASSIGN(auto functions, read_perf_map(names));
+Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_perf_map(std::uint32_t index) {
+    if (index >= options_.perf_maps.size() || !options_.perf_maps[index])
+        return Error{ErrorCode::not_found, 0, "no file"};
+    TRY_ASSIGN(auto functions, read_perf_map(path_of(options_.perf_maps[index])));
     return std::make_unique<ModuleSymbols>(std::move(functions), strings_);
 }
 
@@ -109,12 +109,12 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_perf_map(const Module& m
 std::unique_ptr<ModuleSymbols> Symbolizer::open_code_without_file(std::uint32_t index) {
     const Module& module = modules_[index];
     if (index < options_.files.size() && options_.files[index]) {
-        auto dump = JitDump::read(fmt::format("/proc/self/fd/{}", options_.files[index].get()));
+        auto dump = JitDump::read(path_of(options_.files[index]));
         if (dump) return std::make_unique<ModuleSymbols>(std::move(*dump), strings_);
         notes_.push_back(fmt::format("{}: jit-PID.dump gives no names: {}",
                                      shown_module(module.path), dump.error().message));
     }
-    auto opened = open_perf_map(module);
+    auto opened = open_perf_map(index);
     return opened ? std::move(*opened) : nullptr;
 }
 
@@ -123,8 +123,8 @@ Result<std::string> Symbolizer::file_of(std::uint32_t index) const {
     const Module& module = modules_[index];
     const std::string path = options_.root + module.path;
     if (index >= options_.files.size()) return path;
-    const int kept = options_.files[index].get();
-    if (kept >= 0) return path_of_same_file(path, fmt::format("/proc/self/fd/{}", kept));
+    const UniqueFd& kept = options_.files[index];
+    if (kept) return path_of_same_file(path, path_of(kept));
     if (module.size_bytes == 0)
         return Error{ErrorCode::not_found, 0,
                      "the file that the program used is gone or was replaced"};

@@ -17,14 +17,13 @@ namespace shadowprof {
 struct SymbolizerOptions {
     // A prefix of module paths: "/proc/PID/root" for a target in another mount namespace.
     std::string root;
-    // The perf map of the first process's just-in-time compiler, for code in "[anon]"; empty for
-    // none. Those of other processes are where perf_map_path() says. A process that has a jitdump
-    // needs none.
-    std::string perf_map;
     // ModuleTable::take_files(), where they are known. They are used if a path leads to another
     // file by now. A module of size 0 without a file was never opened, and its path is not tried.
     // Must outlive the symbolizer.
     std::span<const UniqueFd> files;
+    // ModuleTable::open_perf_maps(): the names of code in "[anon]", which are not needed where
+    // there is a jitdump. Must outlive the symbolizer.
+    std::span<const UniqueFd> perf_maps = {};
     // Shared functions of modules; null: none. Must outlive the symbolizer.
     FunctionTables* tables = nullptr;
     // Names of functions of scripts.
@@ -32,9 +31,6 @@ struct SymbolizerOptions {
     // Whether symbols have source lines and inlined functions, for which debug information is read.
     bool has_lines = true;
 };
-
-// The path at which a compiler in process `pid` writes its map.
-std::string perf_map_path(std::int64_t pid);
 
 // Opens modules when they are first asked for and caches every answer. Not thread-safe. Needs
 // neither the process nor the network. "[vdso]" is that of the running kernel.
@@ -58,7 +54,7 @@ class Symbolizer final : public SymbolSource {
     Result<std::string> file_of(std::uint32_t index) const;
     Result<std::unique_ptr<ModuleSymbols>> open_vdso();
     std::unique_ptr<ModuleSymbols> open_code_without_file(std::uint32_t index);
-    Result<std::unique_ptr<ModuleSymbols>> open_perf_map(const Module& module);
+    Result<std::unique_ptr<ModuleSymbols>> open_perf_map(std::uint32_t index);
     void name_scripts();
     std::string gap_words(const std::string& path, const ModuleSymbols& symbols) const;
 

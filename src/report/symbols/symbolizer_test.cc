@@ -266,7 +266,8 @@ TEST_CASE("damaged programs give wrong names or none, and no crash") {
 TEST_CASE("code of a just-in-time compiler has the names of its perf map") {
     TemporaryDirectory dir;
     write_file(dir.path("map"), "7f0000001000 20 jit::loop\n7f0000001020 10 other name\n");
-    Symbolizer symbolizer({{"[anon]", "", 0}}, {.perf_map = dir.path("map")});
+    const std::array map = {UniqueFd(::open(dir.path("map").c_str(), O_RDONLY | O_CLOEXEC))};
+    Symbolizer symbolizer({{"[anon]", "", 0}}, {.perf_maps = map});
     CHECK(symbolizer.symbol({0, 0x7f000000101f}).function == "jit::loop");
     CHECK(symbolizer.symbol({0, 0x7f0000001020}).function == "other name");
     CHECK(symbolizer.symbol({0, 0x7f0000001030}).function.empty());

@@ -10,7 +10,8 @@ namespace shadowprof {
 
 struct RunOutcome {
     Profile profile;  // run.exit_status or run.exit_signal say how the target ended, if it did
-    std::vector<UniqueFd> files;  // the files of profile.modules, see ModuleTable::take_files()
+    std::vector<UniqueFd> files;      // the files of profile.modules, see ModuleTable::take_files()
+    std::vector<UniqueFd> perf_maps;  // ModuleTable::open_perf_maps()
 };
 
 }  // namespace shadowprof

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/text/text_format.h"
 #include "profile/kinds/values/invariance.h"
 #include "profile/merge/size_limit.h"
 #include "shadow/program/host.h"
@@ -87,6 +90,16 @@ std::uint64_t seed_from_clock() {
 bool weighs_by_clock(const RunOptions& options) {
     return options.mode != SamplingMode::exact && options.task_clock && !options.bursts &&
            options.threads == ThreadScope::all && !options.until_converged_percent;
+}
+
+// Those of a just-in-time compiler may have names elsewhere.
+void note_closed_memfds(const std::set<std::string>& names, Profile& profile) {
+    for (const std::string& name : names)
+        profile.notes.push_back(fmt::format(
+            "functions in '{}' have no names but those of a perf map or jitdump: the file has no "
+            "path, and the kernel opens it only for CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; run "
+            "shadowprof as root",
+            printable(base_name(name))));
 }
 
 }  // namespace
@@ -179,7 +192,7 @@ RunOutcome Profiling::outcome_so_far(Profile profile) {
     state_invariance(profile);
     keep_wanted(options_.profiles, options_.notes_unasked_kinds, profile);
     keep_size(profile, options_.max_profile_bytes);
-    return {std::move(profile), modules_.copy_files()};
+    return {std::move(profile), modules_.copy_files(), modules_.open_perf_maps()};
 }
 
 void Profiling::note_end(const Target& target) {
@@ -194,6 +207,8 @@ void Profiling::end(const Target& target, const std::function<void(Profile&)>& f
     outcome_.profile.script_functions = scripts_.functions();
     state_invariance(outcome_.profile);
     outcome_.files = modules_.take_files();
+    outcome_.perf_maps = modules_.open_perf_maps();
+    note_closed_memfds(modules_.closed_memfds(), outcome_.profile);
 }
 
 RunOutcome Profiling::take_outcome() {
