@@ -21,9 +21,11 @@ Emulator::Emulator(BlockTables& tables, std::unique_ptr<Emulator*> self,
       memory_(
           [this](GuestAddress start, GuestAddress end) { translator_.retire_range(start, end); },
           cache_->bases()),
+      stacks_(memory_),
       translator_(*cache_, memory_, tables_),
       superblocks_(translator_, tables_) {
     *self_ = this;
+    translator_.instrument_stacks(&stacks_);
 }
 
 Emulator::~Emulator() = default;

@@ -32,6 +32,7 @@
 #include "emu/watch/probe_watch.h"
 #include "emu/watch/python_watch.h"
 #include "emu/watch/region_watch.h"
+#include "emu/watch/stack_watch.h"
 
 namespace shadowprof {
 
@@ -52,8 +53,9 @@ class TraceSink {
     // A frame of a script has one, its function another one, and that function's texts the rest.
     static constexpr std::size_t max_notes_of_script = 26;
     // Each probe may have one, and the call of an allocator.
+    // Those of a changed stack pointer are added one by one.
     static constexpr std::size_t max_notes_of_instruction =
-        ProbeSet::max_probes + 1 + max_notes_of_script;
+        ProbeSet::max_probes + 1 + max_notes_of_script + 1;
 };
 
 // Single-steps instructions on the replica that cannot be translated.
@@ -149,7 +151,11 @@ class Emulator {
         awaited_ = state;
         translator_.await(state);
     }
-    void end_sample() { memory_.end_sample(); }
+    void end_sample() {
+        memory_.end_sample();
+        stand_at_.clear();
+        stacks_.forget();
+    }
     // Forgets all translated code and all pages of earlier samples.
     void forget_code() {
         translator_.clear();
@@ -171,6 +177,14 @@ class Emulator {
         int signal = 0;
         GuestAddress address;
         bool code_write = false;
+    };
+
+    // Where a thread was when a run or a system call left it.
+    struct StandsAt {
+        std::uint64_t birth = 0;
+        GuestAddress pc;
+        std::uint64_t stack_pointer = 0;
+        bool returns_from_handler = false;  // by a system call
     };
 
     // A call whose result was not noted yet.
@@ -199,6 +213,7 @@ class Emulator {
     std::unique_ptr<Emulator*> self_;  // referred to by translated code
     std::unique_ptr<CodeCache> cache_;
     GuestMemory memory_;
+    StackWatch stacks_;
     Translator translator_;
     SuperblockFinder superblocks_;
     MemoryMap layout_;  // as the last snapshot first showed it
@@ -225,6 +240,8 @@ class Emulator {
     // By thread. Runs with RunLimits::notes_call_results may end between a call's return and the
     // thread's next turn.
     std::vector<std::optional<CallInProgress>> calls_in_progress_;
+    // By thread. Runs may end between this and the thread's next turn.
+    std::vector<std::optional<StandsAt>> stand_at_;
 };
 
 }  // namespace shadowprof

@@ -1,6 +1,7 @@
 #include "emu/run/emulator_run.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <array>
@@ -134,6 +135,7 @@ bool Emulator::Run::begin_turn() {
     if (!had_turn_[threads_.current()]) began_at_ = pc_;
     had_turn_[threads_.current()] = true;
     if (!is_over()) new_buffer();
+    if (!is_over()) note_set_stack();
     if (!is_over()) note_call_result();
     const bool begins = began_at_ && limits_.notes_script_stacks;
     if (!is_over() && e_.python_ && begins) note_python_stack();
@@ -194,6 +196,7 @@ void Emulator::Run::store_state() {
     std::memcpy(cpu().xsave.data(), context_.xsave, cpu().xsave.size());
     store_registers();
     cpu().rip = pc_;
+    remember_stack();
 }
 
 void Emulator::Run::store_registers() {
@@ -343,6 +346,7 @@ void Emulator::Run::on_indirect_miss() {
 void Emulator::Run::on_syscall() {
     pc_ = e_.tables_[context_.exit_info].end;
     store_state();
+    e_.stand_at_[threads_.current()]->returns_from_handler = cpu()[Gpr::rax] == SYS_rt_sigreturn;
     cpu()[Gpr::rcx] = pc_.value;
     cpu()[Gpr::r11] = cpu().rflags;
     ++result_.syscalls;
@@ -369,6 +373,7 @@ void Emulator::Run::on_syscall() {
     }
     turn_over_ = threads_.is_turn_over();
     if (!is_over() && !start_) new_buffer();
+    if (!is_over()) note_set_stack();
     if (!is_over()) note_call_result();
     if (!is_over()) enter_at(pc_);
 }
@@ -518,6 +523,8 @@ void Emulator::Run::on_instrumented() {
     if (e_.python_) has_room &= note_python();
     if (e_.probes_) has_room &= note_probed();
     if (!has_room) return on_notes_full();
+    note_stack_change();
+    if (is_over()) return;
     if (clears != e_.translator_.counters().cache_clears) return enter_at(pc_);
     enter_entry(e_.translator_.behind_instrumentation(block), pc_);
 }

@@ -80,6 +80,9 @@ class Emulator::Run {
     void note_python_stack();
     bool note_frame(const PythonFrame& frame, ProbeRecord note_of_frame);
     bool note_text(std::string_view text);
+    void note_stack_change();
+    void remember_stack();
+    void note_set_stack();
     bool note_system_call(const BlockInfo& block);
     void note_call_left(SampleEnd why);
     bool is_begun_again(const BlockInfo& block) const;

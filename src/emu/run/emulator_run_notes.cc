@@ -1,4 +1,5 @@
-// The notes of a run beside its records: probes, calls, counted functions, and Python's frames.
+// The notes of a run beside its records: probes, calls, counted functions, Python's frames, and
+// stacks.
 #include <cstring>
 #include <span>
 #include <string_view>
@@ -170,6 +171,64 @@ bool Emulator::Run::note_text(std::string_view text) {
     bool has_room = true;
     while (!text.empty()) has_room &= note(take_text_note(text, {.probe = script_text_note}));
     return has_room;
+}
+
+// Notes that the instruction that is about to run changes the stack. If the run ends meanwhile, the
+// instruction comes again.
+void Emulator::Run::note_stack_change() {
+    if (pacer_.level() == TraceLevel::none) return;
+    const auto change = e_.stacks_.step(pc_, cpu());
+    if (!change) return;
+    const auto note_one = [&](const ProbeRecord& record) {
+        if (!is_over() && !note(record)) make_room();
+    };
+    note_one({.pc = pc_,
+              .value = change->from,
+              .key = change->to,
+              .probe = stack_change_note,
+              .missed = change->may_leave_frames});
+    for (const StackWatch::Words& words : change->words)
+        note_one({.pc = pc_,
+                  .value = words.value.value,
+                  .key = words.address,
+                  .probe = stack_words_note,
+                  .missed = words.count});
+}
+
+// Remembers where the current thread stands, which something outside may change. A system call that
+// it makes there is remembered until its next turn.
+void Emulator::Run::remember_stack() {
+    const auto thread = threads_.current();
+    e_.stand_at_.resize(threads_.size());
+    auto& stands_at = e_.stand_at_[thread];
+    const Emulator::StandsAt now{.birth = threads_.birth(thread),
+                                 .pc = pc_,
+                                 .stack_pointer = cpu()[Gpr::rsp],
+                                 .returns_from_handler = stands_at &&
+                                                         stands_at->returns_from_handler &&
+                                                         stands_at->pc == pc_};
+    stands_at = now;
+}
+
+// Notes that a signal has given the current thread another stack pointer, or taken that back.
+void Emulator::Run::note_set_stack() {
+    const auto thread = threads_.current();
+    e_.stand_at_.resize(threads_.size());
+    const auto left = std::exchange(e_.stand_at_[thread], {});
+    const auto stack_pointer = cpu()[Gpr::rsp];
+    if (!left || left->birth != threads_.birth(thread) || left->stack_pointer == stack_pointer ||
+        pacer_.level() == TraceLevel::none)
+        return;
+    if (left->returns_from_handler)
+        e_.stacks_.end_interrupt(stack_pointer);
+    else
+        e_.stacks_.interrupt(left->stack_pointer);
+    const bool has_room = note({.pc = left->pc,
+                                .value = left->stack_pointer,
+                                .key = stack_pointer,
+                                .probe = stack_set_note,
+                                .missed = left->returns_from_handler});
+    if (!has_room) make_room();
 }
 
 // Notes which Python function the interpreter goes on with, or that it is left. False if the sink

@@ -208,7 +208,8 @@ bool Translator::needs_exit(const Instruction& instruction) const {
     if (instruments_accesses_) return instruction.accesses_memory();
     const bool is_probed = probes_ && probes_->is_probed(instruction);
     return is_probed || (regions_ && regions_->watches(instruction)) ||
-           (python_ && python_->watches(instruction.address()));
+           (python_ && python_->watches(instruction.address())) ||
+           (stacks_ && stacks_->watches(instruction));
 }
 
 void Translator::instrument_probed(ProbeWatch* probes) {

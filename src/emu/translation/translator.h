@@ -22,6 +22,7 @@
 #include "emu/watch/probe_watch.h"
 #include "emu/watch/python_watch.h"
 #include "emu/watch/region_watch.h"
+#include "emu/watch/stack_watch.h"
 #include "emu/watch/value_tracker.h"
 
 namespace shadowprof {
@@ -85,12 +86,15 @@ class Translator {
         if (python != python_) clear();
         python_ = python;
     }
+    // The same for what `stacks`, which must outlive the translator, watches.
+    void instrument_stacks(StackWatch* stacks) { stacks_ = stacks; }
     // To be called when `regions` watches this instruction, too.
     void instrument(GuestAddress address) { retire_around(address); }
     bool is_instrumented(GuestAddress block_start) const {
         return (probes_ && probes_->is_probed(block_start)) ||
                (regions_ && regions_->is_watched(block_start)) ||
-               (python_ && python_->is_watched(block_start));
+               (python_ && python_->is_watched(block_start)) ||
+               (stacks_ && stacks_->is_watched(block_start));
     }
     // The instruction in the guest's memory; nothing if there is none that could be executed.
     std::optional<Instruction> decode_at(GuestAddress address);
@@ -339,6 +343,7 @@ class Translator {
     ProbeWatch* probes_ = nullptr;
     PythonWatch* python_ = nullptr;
     RegionWatch* regions_ = nullptr;
+    StackWatch* stacks_ = nullptr;
     const AwaitedState* awaited_ = nullptr;
     struct AwaitedExit {
         const std::uint8_t* exit = nullptr;

@@ -71,6 +71,7 @@ SampleCollector::SampleCollector(BlockRegistry& registry, SharedTotals& totals,
       new_records_(may_leave_stacks(options) ? std::optional<NewRecords>(options.leaving_stacks)
                                              : std::nullopt),
       needs_places_(needs_places(options)),
+      keeps_callers_(needs_callers(options)),
       follower_(graph_, reader_.tokens(),
                 needs_places_ ? RecordFollower::Adds::at_first_time
                               : RecordFollower::Adds::at_second_time),
@@ -112,6 +113,7 @@ void SampleCollector::begin(const SampleStart& start) {
     if (branches_) branches_->begin_sample();
     if (call_costs_) call_costs_->begin_sample();
     if (scripts_) scripts_->begin_sample();
+    stack_changes_.begin_sample();
     if (stacks_) stacks_->begin_sample();
     instructions_ = noted_instructions_ = 0;
     expected_instructions_ = start.expected_instructions;
@@ -221,15 +223,20 @@ BatchResult SampleCollector::add(std::uint32_t thread, std::span<const std::uint
     reader_.open(batch, table);
     while (!reader_.at_end()) {
         std::optional<RecordFollower::Position> place;
+        const bool has_stack_note = this->has_stack_note();
         if (threads_[current_].skip_instructions == 0) {
             const bool is_probed = !threads_[current_].probed.empty();
-            if (!is_probed) follow();
+            if (!is_probed && !has_stack_note) follow();
             if (needs_places_ || is_probed) place = follower_.place();
         }
+        // Following may have ended the batch.
         const auto record = reader_.read(place);
         if (!record) continue;
+        if (has_stack_note) change_stack_before(*record);
         if (!threads_[current_].probed.empty()) settle_probed(*record, place);
         take(*record);
+        if (stack_changes_.changes_behind(current_))
+            go_on_in(stack_changes_.change_behind(followers()));
     }
     return {instructions_ - before, reader_.damaged()};
 }
@@ -242,8 +249,11 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
     const bool is_call = record.probe == system_call_note || record.probe == repeated_call_note;
     const bool is_allocation = allocations_ && record.probe == allocation_note;
     const bool is_note_of_script = scripts_ && is_script_note(record);
-    if (!is_call && !is_allocation && !is_note_of_script && record.probe >= probes_.size()) return;
+    if (!is_call && !is_allocation && !is_note_of_script && !is_stack_note(record) &&
+        record.probe >= probes_.size())
+        return;
     turn_to(record.thread);
+    if (is_stack_note(record)) return stack_changes_.take(record, *resolver_);
     if (is_note_of_script) return take_script_note(record);
     if (is_call) return add_system_call(record);
     auto& probed = threads_[current_].probed;
@@ -310,15 +320,39 @@ ContextId SampleCollector::current_context() {
                : graph_.last_context(follower_.node(), follower_.pending());
 }
 
+void SampleCollector::change_stack_before(const TraceRecord& next) {
+    const auto blocks = std::span(reader_.tokens()).subspan(next.first_block, next.blocks);
+    if (blocks.empty()) return;
+    const CanonicalBlock& block = blocks_[blocks[0]];
+    if (stack_changes_.changes_before(current_))
+        go_on_in(stack_changes_.change_before(followers(), entered_function(block)));
+    stack_changes_.expect(current_, block.start);
+}
+
+StackChanges::Followers SampleCollector::followers() {
+    return {.thread = current_,
+            .tree = keeps_callers_ ? &contexts() : nullptr,
+            .context = current_context(),
+            .costs = call_costs_ ? &*call_costs_ : nullptr,
+            .scripts = scripts_ ? &*scripts_ : nullptr};
+}
+
+std::vector<ContextId*> SampleCollector::contexts_to_keep() {
+    std::vector<ContextId*> contexts;
+    stack_changes_.for_each_context([&](ContextId& context) { contexts.push_back(&context); });
+    return contexts;
+}
+
 void SampleCollector::change_scripts(const ProbeRecord& record) {
     const ContextId before = current_context();
     const ContextId now = record.probe == script_frame_note
                               ? scripts_->enter(contexts(), before, record)
                               : scripts_->leave(contexts(), before, record);
-    if (now != before) go_on_in(now);
+    go_on_in(now);
 }
 
 void SampleCollector::go_on_in(ContextId context) {
+    if (context == current_context()) return;
     if (stacks_) return stacks_->go_on_in(current_, context);
     Thread& thread = threads_[current_];
     if (thread.skip_instructions == 0) return follower_.go_on_in(context);
@@ -592,8 +626,10 @@ void SampleCollector::empty_graph(Stacks stacks) {
 }
 
 void SampleCollector::clear_graph(std::span<PathGraph::NodeId> nodes) {
-    graph_.clear(nodes);
-    if (stacks_) stacks_->clear();
+    const auto contexts = keeps_callers_ ? contexts_to_keep() : std::vector<ContextId*>();
+    // Those of the graph, or of what follows calls beside it.
+    graph_.clear(nodes, stacks_ ? std::span<ContextId* const>() : contexts);
+    if (stacks_) stacks_->clear(contexts);
 }
 
 // From now on calls are followed beside the graph. The threads in `begun` stand at `nodes`, and
@@ -612,6 +648,8 @@ void SampleCollector::leave_stacks(std::span<const std::uint32_t> begun,
                            graph_.stacks());
     }
     stacks_->set_weight(counts() ? weight_ : 0);
+    for (ContextId* const context : contexts_to_keep())
+        *context = stacks_->stacks().copy(graph_.stacks(), *context);
     graph_.leave_stacks(nodes);
 }
 

@@ -16,6 +16,7 @@
 #include "profile/collect/record_follower.h"
 #include "profile/collect/reference_collector.h"
 #include "profile/collect/script_frames.h"
+#include "profile/collect/stack_changes.h"
 #include "profile/collect/trace_reader.h"
 #include "profile/flow/burst_follower.h"
 #include "profile/flow/shared_totals.h"
@@ -139,8 +140,9 @@ class SampleCollector {
     void cut_paths();
     // Takes what a probe saw before the thread's next record, if that record begins at the same
     // instruction, or the call of an allocator there (allocation_note), or what is noted of a
-    // system call after the last record (system_call_note and the like), or of the functions of
-    // scripts (script_frame_note and the like). `record` is hostile.
+    // system call after the last record (system_call_note and the like), of the functions of
+    // scripts (script_frame_note and the like), or of the stack pointer (stack_change_note and the
+    // like). `record` is hostile.
     void add_probed(const ProbeRecord& record);
     BatchResult add(std::span<const std::uint64_t> batch, const BlockTable& table) {
         return add(0, batch, table);
@@ -211,6 +213,12 @@ class SampleCollector {
     StackTree& contexts() { return stacks_ ? stacks_->stacks() : graph_.stacks(); }
     void change_scripts(const ProbeRecord& record);
     ContextId current_context();
+    bool has_stack_note() const {
+        return stack_changes_.changes_behind(current_) || stack_changes_.changes_before(current_);
+    }
+    void change_stack_before(const TraceRecord& next);
+    StackChanges::Followers followers();
+    std::vector<ContextId*> contexts_to_keep();
     void go_on_in(ContextId context);
     void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Position> place);
     void take_allocation(const ProbeRecord& note, CodeLocation function, BlockToken entry);
@@ -240,10 +248,12 @@ class SampleCollector {
     std::optional<CallCostCollector> call_costs_;
     TraceReader reader_;
     std::optional<ScriptFrames> scripts_;
+    StackChanges stack_changes_;
     std::optional<StackCollector> stacks_;  // none: the graph counts contexts
     PathGraph graph_;
     std::optional<NewRecords> new_records_;  // none: stacks stay where they are counted
     const bool needs_places_;                // before each record
+    const bool keeps_callers_;               // contexts have callers
     RecordFollower follower_;
     RecordCallers callers_;
     std::optional<BurstPlan> bursts_;  // this sample's

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/guest_address.h"
@@ -50,15 +51,24 @@ class ScriptFrames {
     ContextId enter(StackTree& tree, ContextId at, const ProbeRecord& note);
     ContextId leave(const StackTree& tree, ContextId at, const ProbeRecord& note);
 
-  private:
-    static constexpr std::size_t max_functions = 1 << 16;
-    static constexpr std::size_t max_frames = 1 << 14;
-
+    // A function for which the interpreter executes.
     struct Frame {
         std::uint64_t frame = 0;  // its address
         // StackTree::calls() where the function executes, and where the interpreter was called.
         std::size_t calls = 0, native_calls = 0;
     };
+    // The functions of a stack that the thread leaves for another one, the outermost first.
+    std::vector<Frame> suspend(std::uint32_t thread) {
+        return std::exchange(thread_of(thread).frames, {});
+    }
+    void resume(std::uint32_t thread, std::vector<Frame> frames) {
+        thread_of(thread).frames = std::move(frames);
+    }
+
+  private:
+    static constexpr std::size_t max_functions = 1 << 16;
+    static constexpr std::size_t max_frames = 1 << 14;
+
     struct StackFrameNote {
         ProbeRecord note;
         CodeLocation place;

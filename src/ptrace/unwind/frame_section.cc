@@ -21,7 +21,6 @@ namespace {
 constexpr std::size_t largest_section = std::size_t{64} << 20;
 constexpr std::size_t max_sections = 4096, largest_names = std::size_t{1} << 20;
 
-constexpr std::uint8_t pcrel_sdata4 = 0x1b;
 constexpr std::uint8_t format_mask = 0x0f, data8 = 0x04, sdata8 = 0x0c, absptr = 0x00;
 
 template <typename T>

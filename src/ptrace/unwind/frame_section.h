@@ -13,6 +13,10 @@
 
 namespace shadowprof {
 
+// A pointer encoding: a signed offset of 32 bits from its own place (Linux Standard Base Core 5.0,
+// 10.5.1).
+inline constexpr std::uint8_t pcrel_sdata4 = 0x1b;
+
 // An entry of the table that .eh_frame_hdr would have: offsets from a common base.
 struct FrameEntry {
     std::int32_t start = 0;  // of a function

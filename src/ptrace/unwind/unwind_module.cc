@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t max_program_headers = 128;
 
 // Pointer encodings (Linux Standard Base Core 5.0, 10.5.1).
-constexpr std::uint8_t pcrel_sdata4 = 0x1b, pcrel_sdata8 = 0x1c;
+constexpr std::uint8_t pcrel_sdata8 = 0x1c;
 constexpr std::uint8_t udata4 = 0x03, datarel_sdata4 = 0x3b;
 
 struct HeaderStart {

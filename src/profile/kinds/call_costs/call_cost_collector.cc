@@ -34,6 +34,46 @@ void CallCostCollector::begin_thread(std::uint32_t number, std::span<const CodeL
     }
 }
 
+std::vector<CallCostCollector::OpenCall> CallCostCollector::suspend(std::uint32_t number) {
+    Thread& of = thread(number);
+    std::vector<OpenCall> calls;
+    for (const Frame& frame : of.frames)
+        calls.push_back({frame.return_to, frame.function, frame.pair});
+    while (!of.frames.empty()) close_last(of);
+    return calls;
+}
+
+void CallCostCollector::resume(std::uint32_t number, std::span<const OpenCall> calls) {
+    Thread& of = thread(number);
+    while (!of.frames.empty()) close_last(of);
+    for (const OpenCall& call : calls) open(of, call.return_to, call.function, call.pair);
+    if (calls.empty() && of.last != 0)
+        open(of, StackFrame::no_return, known_[of.last].function, no_pair);
+}
+
+std::size_t CallCostCollector::calls_behind(std::uint32_t number,
+                                            std::span<const StackWords> words) const {
+    if (number >= threads_.size()) return 0;
+    const auto& frames = threads_[number].frames;
+    LeftFrames left(words);
+    std::size_t kept = frames.size();
+    for (std::size_t i = frames.size(); i > 1 && left.goes_on(); --i)
+        if (left.has_left(frames[i - 1].return_to)) kept = i - 1;
+    return kept == 0 ? 0 : kept - 1;
+}
+
+std::size_t CallCostCollector::leave(std::uint32_t number, std::span<const StackWords> words) {
+    const auto kept = calls_behind(number, words);
+    Thread& of = thread(number);
+    while (of.frames.size() > kept + 1) close_last(of);
+    return kept;
+}
+
+void CallCostCollector::interrupt(std::uint32_t number, CodeLocation at, CodeLocation handler) {
+    Thread& of = thread(number);
+    if (of.frames.size() < max_depth) open(of, at, handler, no_pair);
+}
+
 CallCostCollector::Block& CallCostCollector::block(BlockToken token) {
     if (token >= known_.size())
         known_.resize(std::max<std::size_t>(token + std::size_t{1}, 2 * known_.size()));

@@ -13,6 +13,7 @@
 
 #include "profile/code/block_view.h"
 #include "profile/code/index_table.h"
+#include "profile/flow/left_frames.h"
 #include "profile/profile.h"
 #include "profile/statistics/count_scale.h"
 
@@ -46,9 +47,29 @@ class CallCostCollector {
     // Takes a record that always has these blocks.
     void take_record(std::uint32_t thread, std::uint32_t id, std::span<const BlockToken> blocks);
 
+    // A call in progress. Calls are of the collector that gave them.
+    using PairId = std::uint32_t;
+    struct OpenCall {
+        CodeLocation return_to, function;
+        PairId pair = 0;
+
+        friend bool operator==(const OpenCall&, const OpenCall&) = default;
+    };
+    // Takes the thread's calls off: they cost nothing until a thread goes on with them. The
+    // outermost comes first.
+    std::vector<OpenCall> suspend(std::uint32_t thread);
+    // The thread, whose own calls end, goes on with these, or in the function that executes.
+    void resume(std::uint32_t thread, std::span<const OpenCall> calls);
+    // The thread leaves its innermost calls at once: see StackTree::leave(). Returns how many calls
+    // are left over that have a return address.
+    std::size_t leave(std::uint32_t thread, std::span<const StackWords> words);
+    // How many it would leave over.
+    std::size_t calls_behind(std::uint32_t thread, std::span<const StackWords> words) const;
+    // The thread is called at this place by no call of its own: a signal interrupts it.
+    void interrupt(std::uint32_t thread, CodeLocation at, CodeLocation handler);
+
   private:
     friend class CallCostTotals;
-    using PairId = std::uint32_t;
     // For the outermost frame, which was not called.
     static constexpr PairId no_pair = ~PairId{0};
 

@@ -350,16 +350,17 @@ void PathGraph::fold_paths(FlowTotals& totals) {
     path_counts_.clear();
 }
 
-void PathGraph::clear(std::span<NodeId> current) {
-    restart(current, stacks_.without_contexts());
+void PathGraph::clear(std::span<NodeId> current, std::span<ContextId* const> contexts) {
+    restart(current, contexts, stacks_.without_contexts());
 }
 
 void PathGraph::leave_stacks(std::span<NodeId> current) {
     counts_stacks_ = false;
-    restart(current, StackTree(false));
+    restart(current, {}, StackTree(false));
 }
 
-void PathGraph::restart(std::span<NodeId> current, StackTree stacks) {
+void PathGraph::restart(std::span<NodeId> current, std::span<ContextId* const> contexts,
+                        StackTree stacks) {
     assert(counted_links_.empty() && end_nodes_.empty());
     struct Kept {
         ContextId context;
@@ -374,6 +375,7 @@ void PathGraph::restart(std::span<NodeId> current, StackTree stacks) {
     }
     const StackTree old = std::exchange(stacks_, std::move(stacks));
     reset_tables();
+    for (ContextId* const context : contexts) *context = stacks_.copy(old, *context);
     for (std::size_t i = 0; i < current.size(); ++i) {
         const auto& [context, after, path] = kept[i];
         current[i] = node_id(stacks_.copy(old, context), path.empty() ? 0 : path_id(path), after);

@@ -92,9 +92,10 @@ class PathGraph {
     // Adds all counts to `totals`, which must always be the same, and sets them to zero. Takes time
     // linear in the number of counted links and nodes. Stacks get `time_ns` of the program's time.
     void fold_into(FlowTotals& totals, double time_ns = 0);
-    // Forgets everything except where the threads of a sample stand, and replaces each element of
-    // `current` by its new node. Needs counts that were folded.
-    void clear(std::span<NodeId> current);
+    // Forgets everything except where the threads of a sample stand, and `contexts`. Replaces each
+    // element of `current` by its new node, and each context by its new number. Needs counts that
+    // were folded.
+    void clear(std::span<NodeId> current, std::span<ContextId* const> contexts);
     // Does the same. From now on a context is the function that executes, and fold_into() adds no
     // stacks.
     void leave_stacks(std::span<NodeId> current);
@@ -102,7 +103,7 @@ class PathGraph {
     BlockToken last_block(NodeId node) const;
 
   private:
-    void restart(std::span<NodeId> current, StackTree stacks);
+    void restart(std::span<NodeId> current, std::span<ContextId* const> contexts, StackTree stacks);
 
     using PathId = std::uint32_t;
     static constexpr NodeId no_node = ~NodeId{0};

@@ -167,9 +167,10 @@ void StackCollector::fold_into(FlowTotals& totals, double time_ns) {
     samples_.clear();
 }
 
-void StackCollector::clear() {
+void StackCollector::clear(std::span<ContextId* const> contexts) {
     const StackTree old = std::exchange(tree_, StackTree());
     for (Thread& thread : threads_) thread.context = tree_.copy(old, thread.context);
+    for (ContextId* const context : contexts) *context = tree_.copy(old, *context);
     for (Record& record : records_) record.led = {};
     for (Step& step : steps_) step.led = {};
     places_.clear();

@@ -58,8 +58,9 @@ class StackCollector {
     bool is_full() const { return tree_.size() >= max_contexts; }
     // Adds all counts to `totals`, which must always be the same, and sets them to zero.
     void fold_into(FlowTotals& totals, double time_ns);
-    // Forgets all contexts but those in which threads are. Needs counts that were folded.
-    void clear();
+    // Forgets all contexts but those in which threads are, and `contexts`, which get new numbers.
+    // Needs counts that were folded.
+    void clear(std::span<ContextId* const> contexts);
 
   private:
     static constexpr std::size_t max_contexts = std::size_t{1} << 18;

@@ -39,9 +39,11 @@ StackTotals::ContextMatch StackTotals::find_place(const StackTree& tree, Context
     const StackFrame& frame = tree.frame(context);
     if (!limits_.keeps_callers)
         return {.context = tree_.child(0, {StackFrame::no_return, frame.function})};
-    if (tree.visible(context) != context)
-        return {.context = places[tree.parent(context)].context, .folded = true};
-    return {.context = tree_.child(as_caller(tree, tree.parent(context), places), frame)};
+    const ContextId cut_at = tree.cut_at(context);
+    const ContextId shown = cut_at == 0 ? context : cut_at;
+    return {.context = tree_.child(as_caller(tree, tree.parent(shown), places),
+                                   {tree.frame(shown).return_to, frame.function}),
+            .folded = cut_at != 0};
 }
 
 ContextId StackTotals::as_caller(const StackTree& tree, ContextId context, ContextMatches& places) {

@@ -29,7 +29,7 @@ class StackTotals {
     struct ContextMatch {
         ContextId context = 0;
         std::optional<ContextId> as_caller;
-        bool folded = false;  // it stands for others as well, as the tree was too deep
+        bool folded = false;  // it stands for others as well, which are too deep
     };
     // By context of a tree, until contexts are folded.
     class ContextMatches {

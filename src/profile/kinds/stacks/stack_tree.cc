@@ -8,11 +8,6 @@
 namespace shadowprof {
 namespace {
 
-// The function that executes a block that was called or jumped to from another function.
-CodeLocation entered_function(const CanonicalBlock& block) {
-    return block.function ? block.function->start : block.start;
-}
-
 // Whether a jump to code without a known function leaves the current function: it comes from a
 // known function or a one-jump stub (PLT), or goes to another module.
 bool leaves_function(const StackFrame& frame, const CanonicalBlock& from,
@@ -51,17 +46,20 @@ ContextId StackTree::find_or_add(const Node& node) {
 ContextId StackTree::child(ContextId parent, const StackFrame& frame) {
     const ContextId last = nodes_[parent].last_child;
     if (last != 0 && nodes_[last].frame == frame) return last;
+    const Node& outer = nodes_[parent];
+    const ContextId cut_at = outer.depth == max_depth ? parent : outer.cut_at;
     const ContextId child =
-        find_or_add({.parent = parent, .depth = nodes_[parent].depth + 1, .frame = frame});
+        find_or_add({.parent = parent, .depth = outer.depth + 1, .cut_at = cut_at, .frame = frame});
     return nodes_[parent].last_child = child;
 }
 
-ContextId StackTree::folded(ContextId limit, std::uint32_t calls) {
+ContextId StackTree::folded(ContextId limit, std::uint32_t calls, CodeLocation function) {
     if (calls == 0) return limit;
     return find_or_add({.parent = limit,
                         .depth = nodes_[limit].depth,
                         .folded = calls,
-                        .frame = nodes_[limit].frame});
+                        .cut_at = nodes_[limit].cut_at,
+                        .frame = {StackFrame::no_return, function}});
 }
 
 ContextId StackTree::initial(std::span<const CodeLocation> stack) {
@@ -78,13 +76,13 @@ ContextId StackTree::initial(std::span<const CodeLocation> stack) {
 
 ContextId StackTree::call(ContextId context, const StackFrame& frame) {
     const Node node = nodes_[context];
-    if (node.folded) return folded(node.parent, node.folded + 1);
-    return node.depth >= max_depth ? folded(context, 1) : child(context, frame);
+    if (node.folded) return folded(node.parent, node.folded + 1, frame.function);
+    return node.depth >= max_followed ? folded(context, 1, frame.function) : child(context, frame);
 }
 
 ContextStep StackTree::return_to(ContextId context, CodeLocation place) {
-    if (nodes_[context].folded)
-        return {folded(nodes_[context].parent, nodes_[context].folded - 1), false};
+    if (const Node node = nodes_[context]; node.folded)
+        return {folded(node.parent, node.folded - 1, node.frame.function), false};
     ContextId at = context;
     for (int distance = 0; distance < max_search && nodes_[at].parent != 0; ++distance) {
         if (nodes_[at].frame.return_to == place) return {nodes_[at].parent, distance != 0};
@@ -95,8 +93,9 @@ ContextStep StackTree::return_to(ContextId context, CodeLocation place) {
 }
 
 ContextId StackTree::replace_function(ContextId context, CodeLocation function) {
-    const Node& node = nodes_[context];
-    if (node.folded || context == 0 || node.frame.function == function) return context;
+    const Node node = nodes_[context];
+    if (context == 0 || node.frame.function == function) return context;
+    if (node.folded) return folded(node.parent, node.folded, function);
     return child(node.parent, {node.frame.return_to, function});
 }
 
@@ -151,18 +150,36 @@ ContextId StackTree::copy(const StackTree& other, ContextId context) {
     if (context != 0 && !keeps_callers_)
         return child(0, {StackFrame::no_return, node.frame.function});
     std::vector<ContextId> chain;
-    for (ContextId at = other.visible(context); at != 0; at = other.nodes_[at].parent)
+    for (ContextId at = other.followed(context); at != 0; at = other.nodes_[at].parent)
         chain.push_back(at);
     ContextId here = 0;
     for (std::size_t i = chain.size(); i-- > 0;) here = child(here, other.nodes_[chain[i]].frame);
-    return folded(here, node.folded);
+    return folded(here, node.folded, node.frame.function);
+}
+
+ContextId StackTree::leave(ContextId context, std::span<const StackWords> words) {
+    LeftFrames left(words);
+    ContextId here = followed(context);
+    for (ContextId at = here; left.goes_on() && nodes_[at].parent != 0; at = nodes_[at].parent)
+        if (left.has_left(nodes_[at].frame.return_to)) here = nodes_[at].parent;
+    return here == followed(context) ? context : here;
+}
+
+ContextId StackTree::common(ContextId a, ContextId b) const {
+    a = followed(a);
+    b = followed(b);
+    while (a != b) {
+        ContextId& deeper = nodes_[a].depth >= nodes_[b].depth ? a : b;
+        deeper = nodes_[deeper].parent;
+    }
+    return a;
 }
 
 std::vector<CodeLocation> StackTree::frames(ContextId context) const {
-    context = visible(context);
     std::vector<CodeLocation> frames;
     if (context == 0) return frames;
     frames.push_back(nodes_[context].frame.function);
+    if (cut_at(context) != 0) context = cut_at(context);
     for (ContextId at = context; at != 0; at = nodes_[at].parent)
         if (nodes_[at].frame.return_to != StackFrame::no_return)
             frames.push_back(call_site(nodes_[at].frame.return_to));
@@ -177,7 +194,8 @@ std::size_t StackTree::calls(ContextId context) const {
 
 std::vector<CodeLocation> StackTree::returns(ContextId context, std::size_t most) const {
     std::vector<CodeLocation> returns;
-    for (ContextId at = visible(context); at != 0; at = nodes_[at].parent)
+    if (cut_at(context) != 0) context = cut_at(context);
+    for (ContextId at = context; at != 0; at = nodes_[at].parent)
         if (nodes_[at].frame.return_to != StackFrame::no_return)
             returns.push_back(nodes_[at].frame.return_to);
     std::reverse(returns.begin(), returns.end());
@@ -187,7 +205,7 @@ std::vector<CodeLocation> StackTree::returns(ContextId context, std::size_t most
 
 std::vector<CodeLocation> StackTree::callers(ContextId context, std::size_t most) const {
     std::vector<CodeLocation> callers;
-    for (ContextId at = visible(context); at != 0 && callers.size() < most; at = nodes_[at].parent)
+    for (ContextId at = followed(context); at != 0 && callers.size() < most; at = nodes_[at].parent)
         if (nodes_[at].frame.return_to != StackFrame::no_return)
             callers.push_back(call_site(nodes_[at].frame.return_to));
     return callers;

@@ -10,6 +10,7 @@
 
 #include "profile/code/block_registry.h"
 #include "profile/code/index_table.h"
+#include "profile/flow/left_frames.h"
 #include "profile/profile.h"
 
 namespace shadowprof {
@@ -32,6 +33,11 @@ constexpr CodeLocation call_site(CodeLocation return_to) {
     return {return_to.module, return_to.address - 1};
 }
 
+// The function that executes a block that was called or jumped to from another function.
+inline CodeLocation entered_function(const CanonicalBlock& block) {
+    return block.function ? block.function->start : block.start;
+}
+
 // The result of a step of control flow.
 struct ContextStep {
     ContextId context = 0;
@@ -40,9 +46,12 @@ struct ContextStep {
 
 class StackTree {
   public:
-    // Deeper stacks are folded. Calls beyond the limit are counted so that their returns match, and
-    // their instructions belong to the context at the limit.
+    // The most calls that a profile shows. Deeper stacks are cut: of a cut one, the outermost calls
+    // are shown, and the function that executes.
     static constexpr std::uint32_t max_depth = 4096;
+    // Deeper stacks are folded: calls beyond this limit are only counted, so that their returns
+    // match.
+    static constexpr std::uint32_t max_followed = std::uint32_t{1} << 16;
     // How many calls a return that does not match the innermost one is compared with. An exception
     // or a longjmp may have left frames in between.
     static constexpr int max_search = 256;
@@ -82,20 +91,24 @@ class StackTree {
     // Returns the child of `parent` for `frame`, which is added if need be.
     ContextId child(ContextId parent, const StackFrame& frame);
 
+    // Returns the context of a thread in `context` that leaves its innermost calls at once: those
+    // whose return addresses are among `words`, which lie on the part of the stack that it leaves.
+    ContextId leave(ContextId context, std::span<const StackWords> words);
+    // The calls that both contexts have in progress.
+    ContextId common(ContextId a, ContextId b) const;
+
     // The call sites (return address - 1) outermost first, then the function that executes.
     std::vector<CodeLocation> frames(ContextId context) const;
     // The call sites of the innermost `most` calls in progress, innermost first.
     std::vector<CodeLocation> callers(ContextId context, std::size_t most) const;
     ContextId parent(ContextId context) const { return nodes_[context].parent; }
     const StackFrame& frame(ContextId context) const { return nodes_[context].frame; }
-    // The number of calls in progress, at most `max_depth`.
+    // The number of calls in progress, at most `max_followed`.
     std::size_t calls(ContextId context) const;
     // The return addresses of the outermost `most` calls in progress, outermost first.
     std::vector<CodeLocation> returns(ContextId context, std::size_t most) const;
-    // The context that `context` counts for: itself, or the one at `max_depth` if it is folded.
-    ContextId visible(ContextId context) const {
-        return nodes_[context].folded ? nodes_[context].parent : context;
-    }
+    // If the context is cut: the one with the calls that are shown of it. 0: it is shown whole.
+    ContextId cut_at(ContextId context) const { return nodes_[context].cut_at; }
     std::size_t size() const { return nodes_.size(); }
     void clear();
 
@@ -103,14 +116,20 @@ class StackTree {
     struct Node {
         ContextId parent = 0;
         std::uint32_t depth = 0;
-        std::uint32_t folded =
-            0;  // calls beyond `max_depth`; then `parent` is the one at the limit
+        // Calls beyond `max_followed`; then `parent` is the one at the limit, and `frame` has only
+        // the function that executes.
+        std::uint32_t folded = 0;
+        ContextId cut_at = 0;
         ContextId last_child = 0;  // the one that was found last; 0: none
         StackFrame frame;
     };
 
     ContextId find_or_add(const Node& node);
-    ContextId folded(ContextId limit, std::uint32_t calls);
+    ContextId folded(ContextId limit, std::uint32_t calls, CodeLocation function);
+    // The context at the limit, if this one is folded.
+    ContextId followed(ContextId context) const {
+        return nodes_[context].folded ? nodes_[context].parent : context;
+    }
     ContextId replace_function(ContextId context, CodeLocation function);
     ContextStep step_between_frames(ContextId context, const CanonicalBlock& from,
                                     const CanonicalBlock& to);

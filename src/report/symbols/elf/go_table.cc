@@ -163,20 +163,24 @@ std::string_view GoTable::text(std::uint64_t offset) const {
     return length < room ? std::string_view(start, length) : std::string_view();
 }
 
+// A number of the list of functions.
+std::optional<std::uint64_t> GoTable::listed(std::uint64_t offset) const {
+    if (version_->address_bytes == sizeof(std::uint64_t)) return word(offset);
+    const auto number = half(offset);
+    if (!number) return std::nullopt;
+    return *number;
+}
+
 // With the index behind the last function, where that one ends.
 std::optional<std::uint64_t> GoTable::start_of(std::uint64_t index) const {
-    const std::uint64_t at = functions_ + index * 2 * version_->address_bytes;
-    if (version_->address_bytes == sizeof(std::uint64_t)) return word(at);
-    const auto distance = half(at);
-    return distance ? std::optional(text_start_ + *distance) : std::nullopt;
+    const auto number = listed(functions_ + index * 2 * version_->address_bytes);
+    if (!number) return std::nullopt;
+    return version_->address_bytes == sizeof(std::uint64_t) ? *number : text_start_ + *number;
 }
 
 std::optional<GoTable::Function> GoTable::function(std::uint64_t index) const {
     const auto start = start_of(index), next = start_of(index + 1);
-    const std::uint64_t at = functions_ + (2 * index + 1) * version_->address_bytes;
-    const auto record = version_->address_bytes == sizeof(std::uint64_t)
-                            ? word(at)
-                            : std::optional<std::uint64_t>(half(at));
+    const auto record = listed(functions_ + (2 * index + 1) * version_->address_bytes);
     if (!start || !next || !record || *start == 0 || *next <= *start || *record > table_.size())
         return std::nullopt;
     const std::uint64_t base = version_->functions == whole_table ? 0 : functions_;

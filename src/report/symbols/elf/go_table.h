@@ -55,6 +55,7 @@ class GoTable {
     std::optional<std::uint32_t> half(std::uint64_t offset) const;
     std::optional<std::uint64_t> part(std::uint8_t word_of_header) const;
     std::string_view text(std::uint64_t offset) const;
+    std::optional<std::uint64_t> listed(std::uint64_t offset) const;
     std::optional<std::uint64_t> start_of(std::uint64_t index) const;
     std::optional<Function> function(std::uint64_t index) const;
     std::string_view file(const Function& function, std::uint64_t number) const;

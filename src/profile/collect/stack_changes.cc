@@ -1,0 +1,154 @@
+#include "profile/collect/stack_changes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shadowprof {
+namespace {
+
+// The frames of what switches stacks are smaller, and stacks are larger.
+constexpr std::uint64_t max_switch_bytes = 512;
+constexpr std::uint32_t max_threads = std::uint32_t{1} << 20;
+
+// Leaves what both have at their beginnings.
+template <typename T>
+void keep_common(std::vector<T>& known, const std::vector<T>& other) {
+    known.erase(std::ranges::mismatch(known, other).in1, known.end());
+}
+
+}  // namespace
+
+void StackChanges::begin_sample() {
+    threads_.clear();
+    suspended_.clear();
+}
+
+void StackChanges::take(const ProbeRecord& note, AddressResolver& resolver) {
+    if (note.thread >= max_threads) return;
+    if (note.thread >= threads_.size()) threads_.resize(note.thread + std::size_t{1});
+    Thread& thread = threads_[note.thread];
+    if (note.probe == stack_change_note) {
+        thread.change = Change{.at = resolver.resolve(note.pc),
+                               .from = note.value,
+                               .to = note.key,
+                               .may_leave_frames = note.missed != 0,
+                               .words = {}};
+    } else if (note.probe == stack_set_note) {
+        thread.interrupt = Interrupt{.from = note.value,
+                                     .to = note.key,
+                                     .at = resolver.resolve(note.pc),
+                                     .ends = note.missed != 0};
+    } else if (thread.change && thread.change->words.size() < max_words) {
+        // As a return address: the call before it may end its module.
+        const CodeLocation call = resolver.resolve({note.value - 1});
+        thread.change->words.push_back({{{call.module, call.address + 1}, note.missed}, note.key});
+    }
+}
+
+std::vector<StackWords> StackChanges::words_from(const Change& change, std::uint64_t address) {
+    std::vector<StackWords> words;
+    for (const Words& each : change.words)
+        if (each.address >= address) words.push_back(each.words);
+    return words;
+}
+
+// Whether the thread has calls left over when it leaves those with return addresses in `words`.
+bool StackChanges::leaves_frames(const Followers& followers, std::span<const StackWords> words) {
+    if (followers.tree)
+        return followers.tree->calls(followers.tree->leave(followers.context, words)) != 0;
+    return followers.costs->calls_behind(followers.thread, words) != 0;
+}
+
+// The same for calls that are suspended. A stack without any ends below the stack pointer.
+bool StackChanges::leaves_calls(const Followers& followers, const Calls& calls,
+                                std::span<const StackWords> words) {
+    if (followers.tree)
+        return followers.tree->calls(followers.tree->leave(calls.context, words)) != 0;
+    LeftFrames left(words);
+    bool leaves = calls.costs.size() > 1;
+    for (std::size_t i = calls.costs.size(); i > 1 && left.goes_on(); --i)
+        if (left.has_left(calls.costs[i - 1].return_to)) leaves = i > 2;
+    return leaves;
+}
+
+ContextId StackChanges::leave(const Followers& followers, ContextId context,
+                              std::span<const StackWords> words) {
+    if (followers.costs) followers.costs->leave(followers.thread, words);
+    return followers.tree ? followers.tree->leave(context, words) : context;
+}
+
+void StackChanges::suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls) {
+    suspended_.add(stack_pointer, std::move(calls), [&](Calls& known, const Calls& other) {
+        if (followers.tree) known.context = followers.tree->common(known.context, other.context);
+        keep_common(known.costs, other.costs);
+        known.scripts.clear();
+    });
+}
+
+// The thread's own calls are over or suspended.
+ContextId StackChanges::resume(const Followers& followers, Calls calls) {
+    if (followers.costs) followers.costs->resume(followers.thread, calls.costs);
+    if (followers.scripts) followers.scripts->resume(followers.thread, std::move(calls.scripts));
+    return calls.context;
+}
+
+// The thread has no calls on its stack. Returns the context of the function that executes.
+ContextId StackChanges::begin_stack(const Followers& followers) {
+    if (!followers.tree) return followers.context;
+    const CodeLocation function = followers.tree->frame(followers.context).function;
+    return followers.tree->child(0, {StackFrame::no_return, function});
+}
+
+ContextId StackChanges::change_behind(const Followers& followers) {
+    const Change change = *std::exchange(threads_[followers.thread].change, {});
+    const auto words = words_from(change, change.from);
+    if (change.may_leave_frames && leaves_frames(followers, words)) {
+        suspended_.forget(change.from, change.to);
+        return leave(followers, followers.context, words);
+    }
+    auto found = suspended_.take(change.to, [&](const Calls& calls, std::uint64_t stack_pointer) {
+        const auto bytes = change.to - stack_pointer;
+        if (bytes <= max_switch_bytes) return true;
+        const bool is_noted = calls.is_interrupted || bytes <= noted_stack_bytes ||
+                              (change.may_leave_frames && stack_pointer >= change.from);
+        return is_noted && leaves_calls(followers, calls, words_from(change, stack_pointer));
+    });
+    Calls calls{.context = followers.context};
+    if (followers.costs) calls.costs = followers.costs->suspend(followers.thread);
+    if (followers.scripts) calls.scripts = followers.scripts->suspend(followers.thread);
+    suspend(followers, change.from, std::move(calls));
+    if (!found) return resume(followers, {.context = begin_stack(followers)});
+    const ContextId context = resume(followers, std::move(found->calls));
+    return leave(followers, context, words_from(change, found->stack_pointer));
+}
+
+ContextId StackChanges::change_before(const Followers& followers, CodeLocation entry) {
+    const Interrupt interrupt = *std::exchange(threads_[followers.thread].interrupt, {});
+    if (!interrupt.ends) return this->interrupt(followers, interrupt, entry);
+    if (auto found = suspended_.take_exactly(interrupt.to))
+        return resume(followers, std::move(found->calls));
+    // The interrupted call was in progress when the sample began.
+    const StackTree* tree = followers.tree;
+    const bool has_caller = tree && tree->calls(followers.context) != 0;
+    return has_caller ? tree->parent(followers.context) : followers.context;
+}
+
+// What is interrupted calls the handler.
+ContextId StackChanges::interrupt(const Followers& followers, const Interrupt& by,
+                                  CodeLocation handler) {
+    Calls calls{.context = followers.context, .is_interrupted = true};
+    if (followers.costs) {
+        calls.costs = followers.costs->suspend(followers.thread);
+        followers.costs->resume(followers.thread, calls.costs);
+        followers.costs->interrupt(followers.thread, behind_interrupted(by.at), handler);
+    }
+    if (followers.scripts) {
+        calls.scripts = followers.scripts->suspend(followers.thread);
+        followers.scripts->resume(followers.thread, calls.scripts);
+    }
+    suspend(followers, by.from, std::move(calls));
+    if (!followers.tree) return followers.context;
+    return followers.tree->call(followers.context, {behind_interrupted(by.at), handler});
+}
+
+}  // namespace shadowprof

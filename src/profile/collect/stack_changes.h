@@ -1,0 +1,109 @@
+// Follows threads that leave frames of their stack at once, and those that go on to other stacks,
+// by what is noted of their stack pointers (emu/trace/probe_record.h). Notes are hostile.
+//
+// A thread whose stack pointer rises over some of its frames has left them: what lies between tells
+// which (left_frames.h). Where that would be all of its calls, or where the stack pointer goes
+// elsewhere, it is on another stack. If that was left before, its calls are in progress again; else
+// the thread has none there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "emu/trace/probe_record.h"
+#include "profile/code/block_registry.h"
+#include "profile/collect/script_frames.h"
+#include "profile/collect/suspended_stacks.h"
+#include "profile/kinds/call_costs/call_cost_collector.h"
+#include "profile/kinds/stacks/stack_tree.h"
+
+namespace shadowprof {
+
+constexpr bool is_stack_note(const ProbeRecord& record) {
+    return record.probe <= stack_change_note && record.probe >= stack_set_note;
+}
+
+class StackChanges {
+  public:
+    // What follows the calls of a thread.
+    struct Followers {
+        std::uint32_t thread = 0;
+        StackTree* tree = nullptr;  // null: contexts have no callers
+        ContextId context = 0;      // the thread's
+        CallCostCollector* costs = nullptr;
+        ScriptFrames* scripts = nullptr;
+    };
+
+    // Forgets all threads and stacks.
+    void begin_sample();
+    void take(const ProbeRecord& note, AddressResolver& resolver);
+    // Whether the thread's stack changes behind the next record, or before it.
+    bool changes_behind(std::uint32_t thread) const {
+        return thread < threads_.size() && threads_[thread].change;
+    }
+    bool changes_before(std::uint32_t thread) const {
+        return thread < threads_.size() && threads_[thread].interrupt;
+    }
+    // The thread's next record begins at `start`. A change that is noted elsewhere does not come.
+    void expect(std::uint32_t thread, CodeLocation start) {
+        if (changes_behind(thread) && threads_[thread].change->at != start)
+            threads_[thread].change.reset();
+    }
+    // Changes the stack. Returns the thread's new context.
+    ContextId change_behind(const Followers& followers);
+    // The same before a record that begins in `entry`.
+    ContextId change_before(const Followers& followers, CodeLocation entry);
+
+    // Calls visit(context) for each context that threads may come back to; visit may replace it.
+    template <typename Visit>
+    void for_each_context(Visit visit) {
+        suspended_.for_each([&](Calls& calls) { visit(calls.context); });
+    }
+
+  private:
+    static constexpr std::size_t max_words = std::size_t{1} << 16;
+
+    struct Words {
+        StackWords words;
+        std::uint64_t address = 0;
+    };
+    struct Change {
+        CodeLocation at;
+        std::uint64_t from = 0, to = 0;
+        bool may_leave_frames = false;
+        std::vector<Words> words;
+    };
+    struct Interrupt {
+        std::uint64_t from = 0, to = 0;
+        CodeLocation at;
+        bool ends = false;  // its handler returns
+    };
+    struct Thread {
+        std::optional<Change> change;
+        std::optional<Interrupt> interrupt;
+    };
+    // The calls in progress on a stack.
+    struct Calls {
+        ContextId context = 0;
+        std::vector<CallCostCollector::OpenCall> costs = {};
+        std::vector<ScriptFrames::Frame> scripts = {};
+        bool is_interrupted = false;
+    };
+
+    static std::vector<StackWords> words_from(const Change& change, std::uint64_t address);
+    static bool leaves_frames(const Followers& followers, std::span<const StackWords> words);
+    static bool leaves_calls(const Followers& followers, const Calls& calls,
+                             std::span<const StackWords> words);
+    ContextId leave(const Followers& followers, ContextId context,
+                    std::span<const StackWords> words);
+    void suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls);
+    ContextId begin_stack(const Followers& followers);
+    ContextId resume(const Followers& followers, Calls calls);
+    ContextId interrupt(const Followers& followers, const Interrupt& by, CodeLocation handler);
+
+    std::vector<Thread> threads_;
+    SuspendedStacks<Calls> suspended_;
+};
+
+}  // namespace shadowprof

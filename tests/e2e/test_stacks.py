@@ -1,0 +1,113 @@
+"""Call stacks of programs that leave frames at once, by longjmp and exceptions, and of programs
+that go on to other stacks: coroutines, handlers of signals. No stack may have a frame of another
+context, nor one that was left."""
+
+from harness import TestCase, main, once, victim
+
+ROUNDS = 300
+
+
+class Stacks(TestCase):
+    def stacks(self, profile):
+        """Yields the program's own functions, outermost first, and the instructions of each stack."""
+        module = profile.module
+        for stack in profile["stacks"]:
+            frames = [profile.locations[frame] for frame in stack["frames"]]
+            names = [frame["function"] for frame in frames if frame["module"] == module]
+            yield tuple(name for name in names if name not in (None, "_start", "main")), stack
+
+    def work(self, profile):
+        """Returns the callers of each work_ function, and its share of their instructions."""
+        found = {}
+        for names, stack in self.stacks(profile):
+            if not names or not names[-1].startswith("work_"):
+                continue
+            found[names] = found.get(names, 0) + stack["instructions"]
+        total = sum(found.values())
+        return {names: instructions / total for names, instructions in found.items()}
+
+    def profiled(self, program, *words, options=("--mode=exact", "--profiles=stack,call-cost")):
+        def make():
+            done, profile = self.profile(victim(program), *words, options=options)
+            self.assertEqual(done.code, 0, done.stderr)
+            return profile
+        return once((program, words, options), make)
+
+    def assert_work(self, expected, program, *words):
+        profile = self.profiled(program, *words)
+        found = self.work(profile)
+        self.assertEqual(set(found), set(expected))
+        for names, share in expected.items():
+            self.assertAlmostEqual(found[names], share, delta=0.01, msg=names)
+        self.assert_costs(profile)
+
+    def assert_costs(self, profile):
+        """No call costs more than all that is executed."""
+        total = sum(stack["instructions"] for stack in profile["stacks"])
+        for cost in profile["call_costs"]:
+            self.assertLessEqual(cost["instructions"], total)
+
+
+class LeftFrames(Stacks):
+    def test_longjmp(self):
+        self.assert_work({("longjmps", "work_after_jump"): 1}, "stacks", "longjmps", str(ROUNDS))
+
+    def test_longjmp_to_a_frame_of_the_same_function(self):
+        self.assert_work({("recursive_longjmps", *["level"] * (caught + 1), "work_in_level"): 0.25
+                          for caught in (1, 4, 7, 10)}, "stacks", "recursive", str(ROUNDS))
+
+    def test_exceptions(self):
+        outer = ("exceptions", "rethrow", "with_cleanup")
+        self.assert_work({(*outer, "Cleanup::~Cleanup()", "work_in_destructor()"): 1 / 3,
+                          ("exceptions", "work_after_catch()"): 1 / 3,
+                          ("coroutine", "catches", "work_in_coroutine()"): 1 / 3},
+                         "exceptions", str(ROUNDS))
+
+    def test_a_stack_overflows(self):
+        self.assert_work({("overflows", "work_behind_overflow"): 0.5,
+                          ("overflows", *["overflow"] * 3, "work_in_handler"): 0.5},
+                         "stacks", "overflows", "3")
+
+
+class OtherStacks(Stacks):
+    def test_contexts(self):
+        self.assert_work({("alpha", "work_alpha"): 0.5, ("beta", "work_beta"): 0.5},
+                         "stacks", "contexts", str(ROUNDS))
+
+    def test_fibers_side_by_side(self):
+        self.assert_work({("fiber", "fiber_inner", "work_fiber"): 0.5,
+                          ("fibers_in_turns", "work_between_fibers"): 0.5},
+                         "stacks", "fibers", str(ROUNDS))
+
+    def test_handlers(self):
+        for mode in ("signals", "onstack"):
+            with self.subTest(mode=mode):
+                handled = ("handler", "handler_inner", "work_in_handler")
+                expected = {("signals", *["raise_from"] * (depth + 1), *handled): 0.1
+                            for depth in range(5)}
+                self.assert_work({**expected, ("signals", "work_behind_signal"): 0.5},
+                                 "stacks", mode, str(ROUNDS))
+
+
+class DeepStacks(Stacks):
+    def test_own_instructions_are_those_of_the_function_that_executes(self):
+        profile = self.profiled("stacks", "depth", "100")
+        own = {}
+        for names, stack in self.stacks(profile):
+            if names:
+                own[names[-1]] = own.get(names[-1], 0) + stack["instructions"]
+        self.assertGreater(own["work_at_depth"], 100 * 500 * 3)
+        self.assertGreater(own["recurse"], 6000 * 5)
+        self.assertLess(own["recurse"], 6000 * 30)
+
+    def test_a_cut_stack_says_that_it_is_cut(self):
+        profile = self.profiled("stacks", "depth", "100")
+        at_depth = [stack for names, stack in self.stacks(profile)
+                    if names and names[-1] == "work_at_depth"]
+        self.assertEqual(len(at_depth), 1)
+        self.assertEqual(len(at_depth[0]["frames"]), 4096)
+        self.assertEqual(at_depth[0]["folded"], at_depth[0]["instructions"])
+
+
+if __name__ == "__main__":
+    main()
