@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "base/cpu_state.h"
+#include "decoder/instruction.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/process_memory.h"
@@ -31,6 +32,9 @@ constexpr std::uint64_t vdso_stack_bytes = 4096;
 constexpr std::uint64_t vdso_result_bytes = 16;
 
 constexpr std::array birth_events = {PTRACE_EVENT_CLONE, PTRACE_EVENT_FORK, PTRACE_EVENT_VFORK};
+
+// INT 3 raises the same trap as INT3 (Intel SDM vol. 3, 6.3.1).
+constexpr std::uint64_t breakpoint_vector = 3;
 
 // How often to look whether a thread that is busy in the kernel has gone to sleep.
 constexpr std::chrono::microseconds look_at_busy_thread{50};
@@ -94,6 +98,23 @@ bool limits_processor_time(const PassedSyscall& call) {
             call.arguments[2] != 0);
 }
 
+// Whether the instruction raises SIGTRAP itself, whether it is stepped or not: INT3 and INT1.
+bool raises_trap(pid_t tid, GuestAddress at) {
+    std::array<std::byte, Instruction::max_length> bytes;
+    ProcessMemory memory(tid);
+    std::span<std::byte> code(bytes);
+    if (!memory.read(at, code)) {
+        code = code.first(std::min(code.size(), page_bytes - at.value % page_bytes));
+        if (!memory.read(at, code)) return false;
+    }
+    const auto in = Instruction::decode(code, at);
+    if (!in) return false;
+    const bool is_numbered =
+        in->mnemonic() == ZYDIS_MNEMONIC_INT && in->operands()[0].imm.value.u == breakpoint_vector;
+    return is_numbered || in->mnemonic() == ZYDIS_MNEMONIC_INT3 ||
+           in->mnemonic() == ZYDIS_MNEMONIC_INT1;
+}
+
 // The result is the child's id, which says nothing in another PID namespace than ours.
 bool may_bear_sharer(const PassedSyscall& call) {
     return (call.number == SYS_clone || call.number == SYS_clone3) &&
@@ -115,8 +136,11 @@ Result<WaitStatus> NativeRun::advance(Advance how) {
 }
 
 // Our step or breakpoint raises SIGTRAP. If the program ignores SIGTRAP, the trap is dropped, but
-// the thread stands still all the same.
+// the thread stands still all the same. A trap of the program's own needs no step, and kills it if
+// it blocks or ignores SIGTRAP.
 Result<WaitStatus> NativeRun::step() {
+    TRY_ASSIGN(const auto before, thread_.registers());
+    if (raises_trap(thread_.tid(), {before.rip})) return advance(Advance::run);
     TRY(traps_.open());
     own_trap_ = false;
     TRY_ASSIGN(const auto stop, shadowprof::step(thread_));
@@ -236,7 +260,9 @@ Result<void> NativeRun::deliver_one(Passage& passage) {
     TRY(restart_interrupted_call(thread_, restarted_));
     const auto info = std::find_if(held_.begin(), held_.end(),
                                    [&](const siginfo_t& i) { return i.si_signo == signal; });
-    if (info != held_.end()) {
+    // A fault may have the number of a signal that is held.
+    TRY_ASSIGN(const bool synchronous, is_synchronous());
+    if (info != held_.end() && !synchronous) {
         TRY(thread_.set_signal_info(*info));
         held_.erase(info);
     }

@@ -46,14 +46,14 @@ Result<void> TrapDisposition::open() {
     TRY_ASSIGN(const auto mask, thread_.signal_mask());
     if (!(mask & trap_bit)) return {};
     TRY(thread_.set_signal_mask(mask & ~trap_bit));
-    saved_mask_ = mask;
+    is_unblocked_ = true;
     return {};
 }
 
 Result<void> TrapDisposition::close() {
-    if (const auto mask = std::exchange(saved_mask_, std::nullopt))
-        return thread_.set_signal_mask(*mask);
-    return {};
+    if (!std::exchange(is_unblocked_, false)) return {};
+    TRY_ASSIGN(const auto mask, thread_.signal_mask());
+    return thread_.set_signal_mask(mask | trap_bit);
 }
 
 Result<void> TrapDisposition::repair() {

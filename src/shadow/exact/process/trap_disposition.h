@@ -22,7 +22,8 @@ class TrapDisposition {
     // Unblocks SIGTRAP for one advance, as the kernel resets the handler only if it must unblock or
     // un-ignore the signal.
     Result<void> open();
-    // To be called when the thread stands still again. Gives it its own signal mask back.
+    // To be called when the thread stands still again. Blocks SIGTRAP again. All else of the mask
+    // is the kernel's: a fault whose signal was blocked has unblocked it, to kill.
     Result<void> close();
     // To be called after a trap of ours. If the program ignores SIGTRAP, drops the trap and ignores
     // SIGTRAP again by an injected call.
@@ -33,7 +34,7 @@ class TrapDisposition {
   private:
     Target& target_;
     StoppedThread& thread_;
-    std::optional<std::uint64_t> saved_mask_;
+    bool is_unblocked_ = false;    // by open()
     std::optional<bool> ignored_;  // nothing: not known
 };
 

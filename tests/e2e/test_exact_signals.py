@@ -1,0 +1,51 @@
+"""Signals, faults and state of the processor that an exactly followed program must find as natively:
+what a fault does whose signal is blocked or ignored, which thread gets which signal when, and what
+instructions show that a program seldom executes."""
+
+from harness import TestCase, main, victim
+
+FAULTS = ("privileged", "trap", "numbered", "debug", "interrupt", "undefined", "division",
+          "memory", "guard", "step", "alignment")
+LACKING = 77
+
+
+class SameAsNatively(TestCase):
+    def natively(self, name, *words):
+        done = self.run_command([victim(name), *words])
+        if done.code == LACKING:
+            self.skipTest(f"this machine lacks what {' '.join(words)} needs")
+        return done
+
+    def exact(self, name, *words, options=()):
+        expected = self.natively(name, *words)
+        done, profile = self.profile(victim(name), *words, options=("--mode=exact", *options))
+        self.assertEqual((done.code, done.stdout), (expected.code, expected.stdout), done.stderr)
+        self.assertEqual(profile["sampling"]["exact"]["diverged"], 0, profile["notes"])
+        return profile["sampling"]["exact"]
+
+    def proven(self, name, *words):
+        expected = self.natively(name, *words)
+        done = self.shadowprof("verify", "--", victim(name), *words)
+        self.assertEqual(done.stdout, expected.stdout, done.stderr)
+        self.assertIn(" 0 diverged", done.stderr)
+        return done
+
+
+class Faults(SameAsNatively):
+    def test_a_fault_whose_signal_is_blocked_kills(self):
+        for fault in FAULTS:
+            with self.subTest(fault=fault):
+                self.exact("faults", fault, "blocked")
+        for fault in ("privileged", "trap"):
+            with self.subTest(fault=fault, mode="verify"):
+                self.proven("faults", fault, "blocked")
+
+    def test_a_fault_whose_signal_is_ignored_kills_and_one_that_is_handled_does_not(self):
+        for way in ("ignored", "handled"):
+            for fault in ("privileged", "trap"):
+                with self.subTest(fault=fault, way=way):
+                    self.exact("faults", fault, way)
+
+
+if __name__ == "__main__":
+    main()
