@@ -6,6 +6,8 @@ from harness import TestCase, main, victim
 
 FAULTS = ("privileged", "trap", "numbered", "debug", "interrupt", "undefined", "division",
           "memory", "guard", "step", "alignment")
+WAYS = ("kill", "sigqueue", "pidfd", "tgkill", "tkill", "queue", "pidfd_thread", "owner", "handler",
+        "three")
 LACKING = 77
 
 
@@ -45,6 +47,13 @@ class Faults(SameAsNatively):
             for fault in ("privileged", "trap"):
                 with self.subTest(fault=fault, way=way):
                     self.exact("faults", fault, way)
+
+
+class Threads(SameAsNatively):
+    def test_a_signal_from_one_thread_reaches_the_other_at_once(self):
+        for way in WAYS:
+            with self.subTest(way=way):
+                self.exact("thread_signals", way)
 
 
 if __name__ == "__main__":

@@ -230,7 +230,8 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     TRY(of_worker(worker_->begin_exact(request)));
     is_emulating_ = true;
     last_word_ = Clock::now();
-    observation_due_ = last_word_ + signal_period;
+    // Where one thread has got a signal, another one may have one as well.
+    observation_due_ = stopping_ ? last_word_ : last_word_ + signal_period;
     is_current_ = anew_ = layout_changed_ = stopping_ = leaves_checks_ = is_in_turn_ = false;
     changed_.clear();
     return true;
@@ -336,6 +337,10 @@ Result<void> ForwardedRun::pass_on(const CallRequest& request,
     TRY_ASSIGN(const bool pauses, pause(request.thread));
     if (!pauses) return send(answer, text);
     pause_->answer = std::move(answer);
+    const auto signalled = process_.is_signalled_behind(request);
+    if (!signalled && signalled.error().code != ErrorCode::gone) return signalled.error();
+    stopping_ |= signalled && *signalled;
+    answer.message.ends_run |= signalled && *signalled;
     pause_->maps = std::move(text);
     return {};
 }

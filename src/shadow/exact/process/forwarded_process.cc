@@ -28,6 +28,10 @@ constexpr std::array<std::int64_t, 2> executing_calls = {SYS_execve, SYS_execvea
 // futex_waitv and futex_requeue, which C libraries do not name yet.
 constexpr std::array<std::int64_t, 2> calls_of_several_futexes = {449, 456};
 
+// Calls by which a thread sends a signal to another one alone.
+constexpr std::array<std::int64_t, 4> thread_signalling_calls = {
+    SYS_tkill, SYS_tgkill, SYS_rt_tgsigqueueinfo, SYS_pidfd_send_signal};
+
 // The same, as what may be missing.
 template <typename Value>
 Result<std::optional<Value>> some(Result<Value> result) {
@@ -365,6 +369,24 @@ Result<std::optional<std::size_t>> ForwardedProcess::signalled() const {
         if (waits) return std::optional(i);
     }
     return std::optional<std::size_t>();
+}
+
+// Any call may send a signal to the process, as a write to a file with an owner does. A signal that
+// no thread could get when it was last looked at waits until one unblocks it, by a call of its own.
+Result<bool> ForwardedProcess::is_signalled_behind(const CallRequest& call) {
+    if (live_threads() < 2) return false;
+    auto& standing = thread(first_standing());
+    if (standing.is_in_call()) return false;
+    TRY_ASSIGN(const bool waits, standing.stopped().has_queued_signal());
+    std::uint64_t waiting = 0;
+    if (waits) {
+        TRY_ASSIGN(const auto status, read_proc_status(standing.tid()));
+        waiting = status.pending_signals;
+    }
+    const bool is_new = (waiting & ~std::exchange(waiting_since_earlier_, waiting)) != 0;
+    if (!is_new && !contains(thread_signalling_calls, number_of(call.cpu))) return false;
+    TRY_ASSIGN(const auto signalled, this->signalled());
+    return signalled.has_value();
 }
 
 // All threads stand still, and need nothing more.

@@ -81,6 +81,9 @@ class ForwardedProcess {
     Result<void> signal_timers(std::size_t current, std::int64_t processor_ns);
     // The first thread for which a signal waits that can be delivered now, if there is one.
     Result<std::optional<std::size_t>> signalled() const;
+    // Whether a signal waits for a thread that stands still since the call, which may have sent it.
+    // The caller's own signals are delivered at the call's end.
+    Result<bool> is_signalled_behind(const CallRequest& call);
     // Gives all threads but `current` their states, and lets all go. From now on the kernel's own
     // timers signal.
     Result<void> release(std::size_t current);
@@ -120,6 +123,7 @@ class ForwardedProcess {
     EndedThreads ended_threads_;
     ProcessorTimers timers_;
     bool may_have_marks_ = false;
+    std::uint64_t waiting_since_earlier_ = 0;  // signals, as when they were last looked at
     // Real-time signals of timers, by number and timer, that waited when they were last looked at.
     std::set<std::pair<int, int>> waiting_signals_;
     std::uint64_t signals_of_ended_ = 0;
