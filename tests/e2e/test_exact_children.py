@@ -84,6 +84,14 @@ class Followed(ExactCase):
         self.assertEqual(len(self.rows(profile, "/bin/true")), 6)
         self.assertEqual({row["pid"] for row in profile["threads"]}, {profile["run"]["pid"]})
 
+    def test_threads_that_execute_programs_while_the_first_one_sleeps(self):
+        """Such processes are let go. The emulator's process that has followed one follows the next
+        one as well."""
+        alone = self.run_command([FAMILY, "succeeds", "4"])
+        done, profile = self.profile(FAMILY, "succeeds", "4", options=EXACT)
+        self.assertEqual((done.code, done.stdout), (0, alone.stdout), done.stderr)
+        self.assert_rows_agree(profile)
+
     def test_a_child_that_is_killed(self):
         profile = self.covered(FAMILY, "killed")
         self.assertIn({"signal": signal.SIGTERM}, [row["exit"] for row in profile["processes"]])

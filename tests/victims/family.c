@@ -11,10 +11,14 @@
 //                           each, and write a perf map of it
 //   family work A           A units of work
 //   family until END BEGUN  makes the file BEGUN, and works until there is a file END
+//   family succeeds N       N children, in each of which a second thread executes a program while
+//   the
+//                           first one sleeps
 //   family alone A          a child does A units of work and meanwhile looks for children
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -243,6 +247,32 @@ static int work_until(const char* end, const char* begun) {
     return 3;
 }
 
+static void* execute(void* unused) {
+    (void)unused;
+    execl("/bin/echo", "echo", "executed", (char*)NULL);
+    _exit(2);
+}
+
+static int sleep_beside_execution(void) {
+    static volatile int kept = 7;
+    pthread_t thread;
+    struct timespec rest = {100, 0};
+    require(pthread_create(&thread, NULL, execute, NULL) == 0, "pthread_create");
+    const int result = clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, &rest);
+    printf("family: slept with %d, kept %d\n", result, kept);
+    return 1;
+}
+
+static int succeeds(int children) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 0; i < children; ++i) {
+        const pid_t child = fork();
+        if (child == 0) _exit(sleep_beside_execution());
+        printf("family: status %d\n", wait_for(child, 0));
+    }
+    return 0;
+}
+
 static int alone(uint64_t units) {
     const pid_t pid = fork();
     if (pid == 0) {
@@ -271,6 +301,7 @@ int main(int argc, char** argv) {
     if (strcmp(what, "stopped") == 0) return stopped();
     if (strcmp(what, "daemon") == 0) return daemonize();
     if (strcmp(what, "untraced") == 0) return untraced();
+    if (strcmp(what, "succeeds") == 0) return succeeds(first);
     if (strcmp(what, "alone") == 0) return alone((uint64_t)first);
     if (strcmp(what, "jit") == 0) return jit((uint64_t)first);
     if (strcmp(what, "until") == 0 && argc > 3) return work_until(argv[2], argv[3]);

@@ -80,6 +80,7 @@ void GuestMemory::end() {
     drop_pages();
     fresh_.clear();
     aliased_code_.clear();
+    kernels_.clear();
     shared_files_.clear();
     map_ = {};
     source_ = nullptr;

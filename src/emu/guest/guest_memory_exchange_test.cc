@@ -118,6 +118,15 @@ TEST_CASE("what the kernel has taken away with the end of a file is lost here, t
     CHECK(p.get(10) == 1);
 }
 
+TEST_CASE("what the kernel may write for one process is another one's own") {
+    Pair p;
+    p.memory.leave_to_kernel({range(0, 100)});
+    REQUIRE(p.memory.begin(MemoryMap({memory_at(0, process_pages)}), p.process, PageUse::tracked));
+    p.put(10, 1);
+    REQUIRE(p.memory.give_all(p.process));
+    CHECK(p.in_process(10) == 1);
+}
+
 TEST_CASE("much that the kernel wrote is fetched when it is touched") {
     Pair p;
     constexpr auto end = 100 * page_bytes + 5;
