@@ -3,6 +3,7 @@
 #include <cpuid.h>
 
 #include <array>
+#include <cstring>
 
 #include "base/cpu_state.h"
 
@@ -32,6 +33,17 @@ Layout read_layout() {
     return layout;
 }
 
+// Intel SDM vol. 1, 11.6.6.
+std::uint32_t read_mxcsr_mask() {
+    constexpr std::size_t mask_at = 28, area_bytes = 512;
+    constexpr std::uint32_t mask_of_old_processors = 0xffbf;
+    alignas(16) std::array<std::byte, area_bytes> area{};
+    asm volatile("fxsave %0" : "=m"(area));
+    std::uint32_t mask;
+    std::memcpy(&mask, area.data() + mask_at, sizeof mask);
+    return mask != 0 ? mask : mask_of_old_processors;
+}
+
 const Layout& host_layout() {
     static const Layout layout = read_layout();
     return layout;
@@ -45,6 +57,11 @@ XsaveRange host_xsave_range(unsigned component) {
 
 std::uint64_t host_xsave_components() {
     return host_layout().components;
+}
+
+std::uint32_t host_mxcsr_mask() {
+    static const std::uint32_t mask = read_mxcsr_mask();
+    return mask;
 }
 
 }  // namespace shadowprof

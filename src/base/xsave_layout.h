@@ -19,4 +19,7 @@ XsaveRange host_xsave_range(unsigned component);
 // bits in XSTATE_BV, XRSTOR faults and ptrace refuses the area.
 std::uint64_t host_xsave_components();
 
+// Returns the bits of MXCSR that this machine knows. With others, XRSTOR faults.
+std::uint32_t host_mxcsr_mask();
+
 }  // namespace shadowprof

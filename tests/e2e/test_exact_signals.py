@@ -56,5 +56,11 @@ class Threads(SameAsNatively):
                 self.exact("thread_signals", way)
 
 
+class State(SameAsNatively):
+    def test_control_words_are_those_that_were_loaded(self):
+        self.exact("processor_state", "control", options=("--check=50%",))
+        self.proven("processor_state", "control")
+
+
 if __name__ == "__main__":
     main()

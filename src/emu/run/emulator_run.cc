@@ -22,7 +22,6 @@ constexpr std::size_t signal_stack_bytes = std::size_t{256} << 10;
 constexpr std::uint64_t guest_rflags = 0x240cd5;
 
 constexpr std::size_t mxcsr_offset = 24;
-constexpr std::uint32_t mxcsr_valid = 0xffff;
 constexpr std::size_t xsave_header_offset = 512;
 
 // A run ends after more visits than this with agreeing telling registers but another state.
@@ -38,7 +37,7 @@ constexpr std::uint64_t instructions_per_ns = 3;
 void sanitize_xsave(std::span<std::byte, CpuState::xsave_bytes> area) {
     std::uint32_t mxcsr;
     std::memcpy(&mxcsr, area.data() + mxcsr_offset, sizeof mxcsr);
-    mxcsr &= mxcsr_valid;
+    mxcsr &= host_mxcsr_mask();
     std::memcpy(area.data() + mxcsr_offset, &mxcsr, sizeof mxcsr);
     std::uint64_t components;
     std::memcpy(&components, area.data() + xsave_header_offset, sizeof components);

@@ -112,7 +112,9 @@ Result<void> load_extended(CpuState& to, std::span<const std::byte> regset) {
 Result<void> store_extended(const CpuState& from, std::span<std::byte> regset) {
     TRY(check_size(regset));
     const std::span<const std::byte> source(from.xsave);
-    const auto present = get<std::uint64_t>(source, xstate_bv_at) & CpuState::xsave_components;
+    auto present = get<std::uint64_t>(source, xstate_bv_at) & CpuState::xsave_components;
+    // XRSTOR takes MXCSR whatever components are present, but the kernel only with SSE or AVX.
+    if (get<std::uint32_t>(source, mxcsr_at) != initial_mxcsr) present |= sse;
     const auto others = get<std::uint64_t>(regset, xstate_bv_at) & ~CpuState::xsave_components;
     copy_range(regset, source, 0, reserved_at);
     put(regset, xstate_bv_at, others | present);

@@ -55,6 +55,20 @@ TEST_CASE("MXCSR counts where AVX alone is in use") {
     CHECK(at<std::uint64_t>(cpu.xsave, 160) == 0);
 }
 
+TEST_CASE("MXCSR reaches the kernel where neither SSE nor AVX is in use") {
+    constexpr std::uint32_t unusual = 0x1fa0;
+    CpuState cpu;
+    REQUIRE(load_extended(cpu, regset_with(0)));
+    Regset regset = regset_with(0);
+    REQUIRE(store_extended(cpu, regset));
+    CHECK(at<std::uint64_t>(regset, 512) == 0);
+    std::memcpy(cpu.xsave.data() + 24, &unusual, sizeof unusual);
+    REQUIRE(store_extended(cpu, regset));
+    CHECK(at<std::uint64_t>(regset, 512) == 2);
+    CHECK(at<std::uint32_t>(regset, 24) == unusual);
+    CHECK(at<std::uint64_t>(regset, 160) == 0);
+}
+
 TEST_CASE(
     "components that a sample does not carry are masked on the way in and kept on the way out") {
     constexpr std::uint64_t pkru = 1u << 9;
