@@ -4,7 +4,7 @@ instructions show that a program seldom executes."""
 
 from harness import TestCase, main, victim
 
-FAULTS = ("privileged", "trap", "numbered", "debug", "interrupt", "undefined", "division",
+FAULTS = ("privileged", "trap", "numbered", "debug", "interrupt", "stack", "undefined", "division",
           "memory", "guard", "step", "alignment")
 WAYS = ("kill", "sigqueue", "pidfd", "tgkill", "tkill", "queue", "pidfd_thread", "owner", "handler",
         "three")
@@ -47,6 +47,10 @@ class Faults(SameAsNatively):
             for fault in ("privileged", "trap"):
                 with self.subTest(fault=fault, way=way):
                     self.exact("faults", fault, way)
+
+    def test_stack_accesses_fault_by_the_stack_segment(self):
+        self.exact("stack_faults")
+        self.proven("stack_faults")
 
 
 class Threads(SameAsNatively):

@@ -10,6 +10,8 @@ namespace {
 constexpr std::uint64_t trap_flag = 0x100;
 constexpr std::uint64_t page_fault_trap = 14;
 constexpr std::uint64_t page_fault_write = 2;
+// The address of a fault that is no page fault. That of a page fault is canonical.
+constexpr GuestAddress no_page{std::uint64_t{1} << 63};
 
 }  // namespace
 
@@ -114,7 +116,7 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
         ::signal(signal, SIG_DFL);
         return;
     }
-    FaultInfo fault{.signal = signal, .address = {}, .code_write = false};
+    FaultInfo fault{.signal = signal, .address = no_page, .code_write = false};
     if (signal == SIGSEGV && static_cast<std::uint64_t>(registers[REG_TRAPNO]) == page_fault_trap) {
         const auto address = reinterpret_cast<std::uint64_t>(info.si_addr);
         const auto base = reinterpret_cast<std::uint64_t>(buffer_.base);
@@ -131,7 +133,8 @@ void Emulator::handle_signal(int signal, const siginfo_t& info, ucontext_t& cont
         }
         fault.address = {address - memory_.delta()};
         // Natively, an access to a non-canonical address is not a page fault.
-        if (!is_canonical(fault.address.value)) return leave_by_fault({.signal = signal}, context);
+        if (!is_canonical(fault.address.value))
+            return leave_by_fault({.signal = signal, .address = no_page}, context);
         const bool is_write =
             (static_cast<std::uint64_t>(registers[REG_ERR]) & page_fault_write) != 0;
         switch (memory_.on_fault(fault.address, is_write)) {

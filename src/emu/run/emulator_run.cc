@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/cpu_state.h"
 #include "base/xsave_layout.h"
+#include "emu/watch/accesses.h"
 
 namespace shadowprof {
 namespace {
@@ -504,8 +505,8 @@ void Emulator::Run::on_fault() {
         e_.memory_.allow_code_write(e_.fault_.address.page());
         return enter_entry(e_.translator_.one_instruction(pacer_.level(), pc_), pc_);
     }
-    result_.signal = e_.fault_.signal;
-    result_.fault_address = e_.fault_.address;
+    result_.signal = stack_faulted() ? SIGBUS : e_.fault_.signal;
+    if (is_canonical(e_.fault_.address.value)) result_.fault_address = e_.fault_.address;
     end(SampleEnd::fault);
 }
 
@@ -567,3 +568,11 @@ void Emulator::Run::on_retired_block() {
 }
 
 }  // namespace shadowprof
+// Whether the fault is #SS natively. Here all of the guest's memory is accessed by GS.
+bool Emulator::Run::stack_faulted() {
+    if (e_.fault_.signal != SIGSEGV || is_canonical(e_.fault_.address.value)) return false;
+    store_registers();
+    const auto in = e_.translator_.decode_at(pc_);
+    return in && faults_in_stack_segment(*in, cpu());
+}
+

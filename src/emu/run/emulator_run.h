@@ -74,6 +74,7 @@ class Emulator::Run {
     bool is_met(const AwaitedState& state);
     bool note(ProbeRecord record);
     void make_room();
+    bool stack_faulted();
     bool follow_regions();
     bool note_probed();
     bool note_python();

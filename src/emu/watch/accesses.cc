@@ -85,4 +85,21 @@ std::optional<AccessList> accesses_of(const Instruction& in, const CpuState& cpu
     return list;
 }
 
+// What an instruction reads comes before what it writes: a push from memory reads that first, and a
+// pop to memory reads the stack first.
+bool faults_in_stack_segment(const Instruction& in, const CpuState& cpu) {
+    for (const auto action : {ZYDIS_OPERAND_ACTION_MASK_READ, ZYDIS_OPERAND_ACTION_MASK_WRITE}) {
+        for (const auto& operand : in.operands()) {
+            if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || (operand.actions & action) == 0)
+                continue;
+            const auto address = address_of(in, operand, cpu);
+            if (!address) continue;
+            const auto last = *address + (std::max<std::uint64_t>(operand.size / 8, 1) - 1);
+            if (!is_canonical(address->value) || !is_canonical(last.value))
+                return operand.mem.segment == ZYDIS_REGISTER_SS;
+        }
+    }
+    return false;
+}
+
 }  // namespace shadowprof

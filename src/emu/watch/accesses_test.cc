@@ -111,4 +111,25 @@ TEST_CASE("hints and addresses alone are no accesses") {
     }
 }
 
+TEST_CASE("the segment of the first access to no canonical address tells the fault") {
+    auto cpu = registers();
+    const auto by_stack = [&](std::initializer_list<int> code) {
+        std::vector<std::byte> raw;
+        for (int b : code) raw.push_back(static_cast<std::byte>(b));
+        return faults_in_stack_segment(*Instruction::decode(raw, {0x1000}), cpu);
+    };
+    CHECK_FALSE(by_stack({0x48, 0x8b, 0x45, 0x00}));  // mov rax, [rbp], which is canonical
+    cpu[Gpr::rax] = cpu[Gpr::rbp] = cpu[Gpr::rsp] = 0x8000'0000'0000'1230;
+    CHECK(by_stack({0x48, 0x8b, 0x45, 0x00}));
+    CHECK_FALSE(by_stack({0x48, 0x8b, 0x18}));              // mov rbx, [rax]
+    CHECK(by_stack({0x3e, 0x48, 0x8b, 0x45, 0x00}));        // a prefix of DS has no effect
+    CHECK_FALSE(by_stack({0x64, 0x48, 0x8b, 0x45, 0x00}));  // mov rax, fs:[rbp]
+    CHECK(by_stack({0x50}));                                // push rax
+    CHECK_FALSE(by_stack({0xff, 0x30}));                    // push [rax] reads that first
+    CHECK(by_stack({0x8f, 0x00}));                          // pop [rax] reads the stack first
+    CHECK(by_stack({0xff, 0x33}));                          // push [rbx]
+    CHECK(by_stack({0xc8, 0x10, 0, 0}));                    // enter 16, 0
+    CHECK(by_stack({0xc9}));                                // leave
+}
+
 }  // namespace shadowprof::accesses_test
