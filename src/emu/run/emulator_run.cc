@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/cpu_state.h"
 #include "base/xsave_layout.h"
+#include "emu/translation/x87_environment.h"
 #include "emu/watch/accesses.h"
 
 namespace shadowprof {
@@ -22,6 +23,8 @@ constexpr std::size_t signal_stack_bytes = std::size_t{256} << 10;
 // Bits of RFLAGS that a guest may set: status flags, DF, AC and ID.
 constexpr std::uint64_t guest_rflags = 0x240cd5;
 
+// Places in an XSAVE area (Intel SDM vol. 1, 13.4.1).
+constexpr std::size_t x87_opcode_offset = 6, x87_instruction_offset = 8, x87_operand_offset = 16;
 constexpr std::size_t mxcsr_offset = 24;
 constexpr std::size_t xsave_header_offset = 512;
 
@@ -105,7 +108,7 @@ RunResult Emulator::Run::execute() {
         SignalScope signals(*e_.cache_);
         while (begin_turn()) {
             while (!is_over()) {
-                e_.cache_->enter();
+                run_translated();
                 on_exit();
             }
             end_turn();
@@ -204,6 +207,66 @@ void Emulator::Run::store_registers() {
     cpu().rflags = (context_.rflags & guest_rflags) | 0x202;
     cpu().fs_base = context_.guest_fs;
     cpu().gs_base = context_.guest_gs;
+}
+
+std::uint64_t Emulator::Run::x87_pointer(std::size_t offset) const {
+    std::uint64_t value;
+    std::memcpy(&value, context_.xsave + offset, sizeof value);
+    return value;
+}
+
+void Emulator::Run::set_x87_pointer(std::size_t offset, std::uint64_t value) {
+    std::memcpy(context_.xsave + offset, &value, sizeof value);
+}
+
+// Runs translated code to an exit. The processor knows the x87 unit's last instruction by its host
+// address. From here on it has the guest's.
+void Emulator::Run::run_translated() {
+    const auto before = x87_pointer(x87_instruction_offset);
+    e_.cache_->enter();
+    take_x87_environment(before);
+    const auto now = x87_pointer(x87_instruction_offset);
+    if (now == before || !e_.cache_->contains(now)) return;
+    const auto position = e_.translator_.locate(now);
+    if (!position) return;
+    set_x87_pointer(x87_instruction_offset, position->address.value);
+    set_x87_opcode(position->address);
+}
+
+// The host's instruction may name another register. Some processors keep no opcode: it is 0 there.
+void Emulator::Run::set_x87_opcode(GuestAddress address) {
+    std::uint16_t opcode;
+    std::memcpy(&opcode, context_.xsave + x87_opcode_offset, sizeof opcode);
+    const auto in = e_.translator_.decode_at(address);
+    if (opcode == 0 || !in) return;
+    const auto& raw = in->zydis().raw.modrm;
+    opcode = static_cast<std::uint16_t>((in->zydis().opcode & 7) << 8 | raw.mod << 6 |
+                                        raw.reg << 3 | raw.rm);
+    std::memcpy(context_.xsave + x87_opcode_offset, &opcode, sizeof opcode);
+}
+
+// AMD's processors leave these pointers out of what XSAVE stores unless an exception is pending.
+void Emulator::Run::take_x87_environment(std::uint64_t last_instruction) {
+    auto* place = context_.xsave + (x87_environment_place - offsetof(ExecutionContext, xsave));
+    X87Environment stored;
+    std::memcpy(&stored, place, sizeof stored);
+    if (stored.control == 0) return;
+    std::memset(place, 0, sizeof stored);
+    if (x87_pointer(x87_instruction_offset) != 0 || stored.instruction == 0) return;
+    set_x87_pointer(x87_instruction_offset,
+                    static_cast<std::uint32_t>(last_instruction) == stored.instruction
+                        ? last_instruction
+                        : in_code(stored.instruction).value_or(stored.instruction));
+    set_x87_pointer(x87_operand_offset, stored.operand);
+    std::memcpy(context_.xsave + x87_opcode_offset, &stored.opcode, sizeof stored.opcode);
+}
+
+// The address of translated code that has this low half, if there is one.
+std::optional<std::uint64_t> Emulator::Run::in_code(std::uint32_t low_half) const {
+    const auto first = reinterpret_cast<std::uintptr_t>(e_.cache_->miss_stub());
+    const auto address =
+        first + static_cast<std::uint32_t>(low_half - static_cast<std::uint32_t>(first));
+    return e_.cache_->contains(address) ? std::optional(address) : std::nullopt;
 }
 
 void Emulator::Run::enter_at(GuestAddress pc) {
@@ -510,6 +573,14 @@ void Emulator::Run::on_fault() {
     end(SampleEnd::fault);
 }
 
+// Whether the fault is #SS natively. Here all of the guest's memory is accessed by GS.
+bool Emulator::Run::stack_faulted() {
+    if (e_.fault_.signal != SIGSEGV || is_canonical(e_.fault_.address.value)) return false;
+    store_registers();
+    const auto in = e_.translator_.decode_at(pc_);
+    return in && faults_in_stack_segment(*in, cpu());
+}
+
 void Emulator::Run::on_instrumented() {
     const auto block = context_.exit_info;
     store_registers();
@@ -568,11 +639,3 @@ void Emulator::Run::on_retired_block() {
 }
 
 }  // namespace shadowprof
-// Whether the fault is #SS natively. Here all of the guest's memory is accessed by GS.
-bool Emulator::Run::stack_faulted() {
-    if (e_.fault_.signal != SIGSEGV || is_canonical(e_.fault_.address.value)) return false;
-    store_registers();
-    const auto in = e_.translator_.decode_at(pc_);
-    return in && faults_in_stack_segment(*in, cpu());
-}
-

@@ -45,6 +45,12 @@ class Emulator::Run {
     void end(SampleEnd reason) { end_ = reason; }
     // Whether the current thread's turn is over.
     bool is_over() const { return end_ || turn_over_; }
+    void run_translated();
+    void take_x87_environment(std::uint64_t last_instruction);
+    std::optional<std::uint64_t> in_code(std::uint32_t low_half) const;
+    std::uint64_t x87_pointer(std::size_t offset) const;
+    void set_x87_pointer(std::size_t offset, std::uint64_t value);
+    void set_x87_opcode(GuestAddress address);
     void enter_at(GuestAddress pc);
     void enter_entry(const std::uint8_t* entry, GuestAddress pc);
     void new_buffer();
@@ -68,13 +74,13 @@ class Emulator::Run {
     void fall_back_to_single_step(GuestAddress pc);
     void on_trace_full();
     void on_fault();
+    bool stack_faulted();
     void on_retired_block();
     void on_instrumented();
     void on_awaited();
     bool is_met(const AwaitedState& state);
     bool note(ProbeRecord record);
     void make_room();
-    bool stack_faulted();
     bool follow_regions();
     bool note_probed();
     bool note_python();

@@ -7,6 +7,7 @@
 #include "emu/translation/operand_code.h"
 #include "emu/translation/special.h"
 #include "emu/translation/translator.h"
+#include "emu/translation/x87_environment.h"
 
 namespace shadowprof {
 namespace {
@@ -27,6 +28,17 @@ bool is_recorded(const ZydisDecodedOperand& operand) {
     }
     const auto reg_class = ZydisRegisterGetClass(reg);
     return visible && reg_class >= ZYDIS_REGCLASS_XMM && reg_class <= ZYDIS_REGCLASS_ZMM;
+}
+
+bool stores_x87_environment(ZydisMnemonic mnemonic) {
+    return mnemonic == ZYDIS_MNEMONIC_FNSTENV || mnemonic == ZYDIS_MNEMONIC_FNSAVE;
+}
+
+// Puts the x87 environment into the context. FNSTENV masks all exceptions.
+void emit_x87_environment(CodeBuffer& out) {
+    constexpr auto control = x87_environment_place + offsetof(X87Environment, control);
+    out.context_bytes({0xd9, 0x35}, x87_environment_place);  // fnstenv
+    out.context_bytes({0xd9, 0x2d}, control);                // fldcw
 }
 
 // Stores the low 8 bytes of a vector register, or 16, 32 or all 64, below RSP and moves RSP there.
@@ -301,6 +313,7 @@ void Translator::emit_terminator(TraceLevel level, BlockId id, CodeBuffer& out) 
             emit_exit(ExitReason::syscall, id, out);
             break;
         case Terminator::single_stepped:
+            if (stores_x87_environment(in.mnemonic())) emit_x87_environment(out);
             emit_exit(ExitReason::single_step, id, out);
             break;
     }
