@@ -61,6 +61,11 @@ class Threads(SameAsNatively):
 
 
 class State(SameAsNatively):
+    def test_instructions_that_the_program_has_the_kernel_refuse_fault(self):
+        for clock in ("host", "virtual"):
+            self.exact("processor_state", "refused",
+                       options=("--follow-forks=yes", f"--clock={clock}"))
+
     def test_control_words_are_those_that_were_loaded(self):
         self.exact("processor_state", "control", options=("--check=50%",))
         self.proven("processor_state", "control")

@@ -110,6 +110,7 @@ ForwardedOptions ExactRun::options_of(Number number, const Birth& birth) {
             .shares_memory = birth.shares_memory,
             .inherits_marks = number != 0,
             .cleared_at_end = birth.cleared_at_end,
+            .refused = birth.refused,
             .is_alone = [this] { return followed_.size() == 1; },
             .is_given_up = [this] { return is_over_ || is_readable(end_request_); }};
 }
@@ -197,7 +198,7 @@ void ExactRun::adopt_children(Number parent) {
         followed_[number].born = Target::take_born(hub_, child.pid, shares);
         auto worker = worker_for_child(number, child.pid, shares && !child.by_vfork);
         if (worker) {
-            begin(number, {shares, child.cleared_at_end, process.run()->time()},
+            begin(number, {shares, child.cleared_at_end, child.refused, process.run()->time()},
                   std::move(*worker));
             continue;
         }

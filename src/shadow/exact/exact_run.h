@@ -45,6 +45,7 @@ class ExactRun {
     struct Birth {
         bool shares_memory = false;
         GuestAddress cleared_at_end = {};
+        RefusedInstructions refused = {};
         GuestTime time = {};
     };
     // In order of birth; 0 is the target of run().

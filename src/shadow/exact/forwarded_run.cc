@@ -1,6 +1,8 @@
 #include "shadow/exact/forwarded_run.h"
 
+#include <asm/prctl.h>
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,6 +31,13 @@ constexpr std::size_t words_with_values = 64;
 constexpr auto unreadable_memory =
     "it has kept its memory from shadowprof (prctl(PR_SET_DUMPABLE)): only root may read it";
 
+// Whether prctl(2) or arch_prctl(2) is to refuse instructions, or to allow them again.
+bool sets_refused(const CpuState& cpu) {
+    const auto number = static_cast<std::uint32_t>(cpu[Gpr::rax]);
+    const auto kind = static_cast<int>(cpu[Gpr::rdi]);
+    return kind == (number == SYS_prctl ? PR_SET_TSC : ARCH_SET_CPUID);
+}
+
 std::string unshared_memory(std::string_view name) {
     return fmt::format(
         "it maps memory that others may write to, and whose file cannot be opened here: {}", name);
@@ -53,6 +62,7 @@ ForwardedRun::ForwardedRun(ScopedStop& stop, OwnedWorker& worker, TraceConsumer&
       time_(options.time),
       checks_(options.checked_share, options.seed) {
     if (options.inherits_marks) process_.suppose_marks();
+    thread().refuse(options.refused);
 }
 
 Result<bool> ForwardedRun::begin() {
@@ -218,7 +228,9 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     // Their order depends on nothing else than the program.
     request.limits.seed = options_.turns_seed;
     set_levels(request.limits);
-    request.limits.executes_nondeterministic = calls == RunCalls::forwarded;
+    // Where some are refused, the hardware executes them. A request is the worker's in any case.
+    const bool leaves_some = process_.refuses_instructions() && !at_request_;
+    request.limits.executes_nondeterministic = calls == RunCalls::forwarded && !leaves_some;
     request.limits.lasting_threads = calls != RunCalls::end_run;
     request.limits.notes_script_stacks = has_restarted;
     const bool has_values =
@@ -233,6 +245,7 @@ Result<bool> ForwardedRun::begin_emulation(RunCalls calls) {
     // Where one thread has got a signal, another one may have one as well.
     observation_due_ = stopping_ ? last_word_ : last_word_ + signal_period;
     is_current_ = anew_ = layout_changed_ = stopping_ = leaves_checks_ = is_in_turn_ = false;
+    at_request_ = false;
     changed_.clear();
     return true;
 }
@@ -324,6 +337,10 @@ Result<void> ForwardedRun::pass_on(const CallRequest& request,
     answer.message.timer_due_ns = process_.timers().deadline_ns();
     left_ = std::move(answer.left);
     TRY(note_call(request, answer.message));
+    const auto signalled = process_.is_signalled_behind(request);
+    if (!signalled && signalled.error().code != ErrorCode::gone) return signalled.error();
+    stopping_ |= signalled && *signalled;
+    answer.message.ends_run |= signalled && *signalled;
     std::string text;
     if (answer.layout_changed) {
         TRY_ASSIGN(text, take_layout(answer.message));
@@ -337,10 +354,6 @@ Result<void> ForwardedRun::pass_on(const CallRequest& request,
     TRY_ASSIGN(const bool pauses, pause(request.thread));
     if (!pauses) return send(answer, text);
     pause_->answer = std::move(answer);
-    const auto signalled = process_.is_signalled_behind(request);
-    if (!signalled && signalled.error().code != ErrorCode::gone) return signalled.error();
-    stopping_ |= signalled && *signalled;
-    answer.message.ends_run |= signalled && *signalled;
     pause_->maps = std::move(text);
     return {};
 }
@@ -356,6 +369,11 @@ Result<void> ForwardedRun::note_call(const CallRequest& request, CallAnswer& mes
         case SYS_prlimit64:
             // The next stretch begins with the new limit of the stack.
             message.ends_run = 1;
+            return {};
+        case SYS_prctl:
+        case SYS_arch_prctl:
+            // It may have changed which instructions are refused.
+            message.ends_run |= has_returned && sets_refused(request.cpu);
             return {};
         case SYS_rseq:
             return has_returned ? process_.thread(request.thread).read_rseq() : Result<void>();
@@ -507,7 +525,7 @@ bool ForwardedRun::stands_at_request() const {
 
 Result<Passage> ForwardedRun::pass_instruction() {
     if (stands_at_request()) {
-        leaves_checks_ = true;
+        leaves_checks_ = at_request_ = true;
         return Passage{};
     }
     ++stats_.intervals;

@@ -50,6 +50,7 @@ struct ForwardedOptions {
     // Whether the process may have marks of its parent's on its memory (unforked_memory.h).
     bool inherits_marks = false;
     GuestAddress cleared_at_end = {};  // of its first thread: see ForwardedThread::Child
+    RefusedInstructions refused = {};  // the same
     std::function<bool()> is_alone;    // whether no other process is led now; empty: always
     // Called now and then. Returns whether the program is to be let go, with
     // ErrorCode::interrupted.
@@ -177,6 +178,7 @@ class ForwardedRun {
     std::uint64_t executed_ = 0;
     bool is_gone_ = false;        // the process has ended
     bool leaves_checks_ = false;  // the next stretch is not checked
+    bool at_request_ = false;     // the next stretch begins before a request
     bool shares_memory_;
     GuestTime time_;
     CheckSchedule checks_;

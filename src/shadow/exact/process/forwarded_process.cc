@@ -333,6 +333,7 @@ Result<void> ForwardedProcess::add_born(pid_t tid, const CpuState& call, Answer&
     answer.message.kind = CallAnswer::Kind::born;
     answer.message.new_thread = static_cast<std::uint64_t>(place - threads_.begin());
     answer.born = born->state();
+    born->refuse(thread(answer.message.thread).refused());
     note_name(*born);
     began_[tid] = ThreadLife::Clock::now();
     *place = std::move(born);
@@ -369,6 +370,11 @@ Result<std::optional<std::size_t>> ForwardedProcess::signalled() const {
         if (waits) return std::optional(i);
     }
     return std::optional<std::size_t>();
+}
+
+bool ForwardedProcess::refuses_instructions() const {
+    return std::ranges::any_of(
+        threads_, [](const auto& thread) { return thread && thread->refused().any(); });
 }
 
 // Any call may send a signal to the process, as a write to a file with an owner does. A signal that

@@ -84,6 +84,8 @@ class ForwardedProcess {
     // Whether a signal waits for a thread that stands still since the call, which may have sent it.
     // The caller's own signals are delivered at the call's end.
     Result<bool> is_signalled_behind(const CallRequest& call);
+    // Whether the kernel refuses instructions to some thread.
+    bool refuses_instructions() const;
     // Gives all threads but `current` their states, and lets all go. From now on the kernel's own
     // timers signal.
     Result<void> release(std::size_t current);

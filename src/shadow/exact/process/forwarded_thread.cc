@@ -1,7 +1,9 @@
 #include "shadow/exact/process/forwarded_thread.h"
 
+#include <asm/prctl.h>
 #include <linux/sched.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -91,7 +93,7 @@ Result<std::optional<Passage>> ForwardedThread::make_call(const CallRequest& req
                                        .restarts_outside = has_others || bears};
     if (!has_others && !bears) {
         TRY_ASSIGN(auto passage, native_.pass_syscall(manner));
-        finish_call();
+        finish_call(passage);
         return std::optional(std::move(passage));
     }
     TRY(native_.enter_syscall(manner));
@@ -106,7 +108,7 @@ std::vector<ForwardedThread::Child> ForwardedThread::take_children() {
     std::vector<Child> children;
     ProcessMemory memory(tid());
     for (const auto& [pid, by_vfork] : native_.take_children())
-        children.push_back({pid, by_vfork, cleared_at_end_of_new(state_, memory)});
+        children.push_back({pid, by_vfork, cleared_at_end_of_new(state_, memory), refused_});
     return children;
 }
 
@@ -122,15 +124,27 @@ Result<std::optional<Passage>> ForwardedThread::passage_of(bool is_at_exit) {
         return std::optional<Passage>();
     }
     TRY_ASSIGN(auto passage, native_.leave_syscall_behind());
-    finish_call();
+    finish_call(passage);
     return std::optional(std::move(passage));
 }
 
 // To be called when a call was made.
-void ForwardedThread::finish_call() {
+void ForwardedThread::finish_call(const Passage& passage) {
     place_ = State::runs;
+    if (passage.result == 0) note_refused();
+    // A new program may ask the processor what it is.
+    if (passage.executed) refused_.cpuid = false;
     if (contains(affinity_calls, number_)) processor_.add(tid());
     if (number_ == SYS_set_tid_address) cleared_at_end_ = {state_[Gpr::rdi]};
+}
+
+// The call that has succeeded may have changed what is refused.
+void ForwardedThread::note_refused() {
+    const auto kind = static_cast<int>(state_[Gpr::rdi]);
+    const auto value = static_cast<int>(state_[Gpr::rsi]);
+    if (number_ == SYS_prctl && kind == PR_SET_TSC)
+        refused_.time_stamp_counter = value == PR_TSC_SIGSEGV;
+    if (number_ == SYS_arch_prctl && kind == ARCH_SET_CPUID) refused_.cpuid = value == 0;
 }
 
 Result<void> ForwardedThread::enter_call(const CpuState& cpu, bool with_extended) {

@@ -20,6 +20,14 @@
 
 namespace shadowprof {
 
+// Instructions that raise a fault in a thread, as it has asked the kernel for that.
+struct RefusedInstructions {
+    bool time_stamp_counter = false;  // RDTSC and RDTSCP: prctl(PR_SET_TSC)
+    bool cpuid = false;               // arch_prctl(ARCH_SET_CPUID)
+
+    bool any() const { return time_stamp_counter || cpuid; }
+};
+
 class ForwardedThread {
   public:
     // The program's first thread; `thread` must outlive the object, here and for take_born().
@@ -57,6 +65,7 @@ class ForwardedThread {
         pid_t pid;
         bool by_vfork;
         GuestAddress cleared_at_end;  // the word that the kernel clears when its thread ends, or 0
+        RefusedInstructions refused;
     };
     std::vector<Child> take_children();
     // How the call under way was passed; nothing if it still is.
@@ -87,6 +96,10 @@ class ForwardedThread {
     // Ends the tracing of a thread that was released. Not for the first one.
     void detach();
 
+    // What the kernel refuses to it. It must be told what it was born with.
+    const RefusedInstructions& refused() const { return refused_; }
+    void refuse(const RefusedInstructions& refused) { refused_ = refused; }
+
     // Reads where the kernel writes when the thread goes on.
     Result<void> read_rseq();
     const RseqArea& rseq() const { return rseq_; }
@@ -103,7 +116,8 @@ class ForwardedThread {
     ForwardedThread(Target& target, const Own& own, BreakpointKind breakpoints,
                     OneProcessor& processor);
     Result<std::optional<Passage>> passage_of(bool is_at_exit);
-    void finish_call();
+    void finish_call(const Passage& passage);
+    void note_refused();
 
     std::optional<StoppedThread> own_;  // unless it is the first
     Target& target_;
@@ -114,6 +128,7 @@ class ForwardedThread {
     GuestThreads::State place_ = GuestThreads::State::runs;
     std::int64_t number_ = -1;  // of the call that it is in
     RseqArea rseq_;
+    RefusedInstructions refused_;
     GuestAddress cleared_at_end_;  // set_tid_address(2)
 };
 
