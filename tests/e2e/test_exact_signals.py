@@ -74,6 +74,10 @@ class State(SameAsNatively):
         """Not with verify: AMD's processors forget these pointers where a thread is stopped."""
         self.exact("processor_state", "pointers")
 
+    def test_time_zone_and_clocks_of_the_kernel(self):
+        for clock in ("host", "virtual"):
+            self.exact("processor_state", "zone", options=(f"--clock={clock}",))
+
 
 if __name__ == "__main__":
     main()

@@ -25,7 +25,7 @@ constexpr std::array always_allowed = {
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack),
     SCMP_SYS(futex),        SCMP_SYS(clock_gettime),  SCMP_SYS(sched_yield),  SCMP_SYS(getpid),
     SCMP_SYS(gettid),       SCMP_SYS(tgkill),         SCMP_SYS(exit),         SCMP_SYS(exit_group),
-    SCMP_SYS(clock_getres), SCMP_SYS(getcpu),
+    SCMP_SYS(clock_getres), SCMP_SYS(getcpu),         SCMP_SYS(gettimeofday),
 };
 
 // System calls that are allowed on one descriptor only, which is their first argument.

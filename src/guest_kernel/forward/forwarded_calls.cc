@@ -2,8 +2,10 @@
 
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/times.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -55,8 +57,15 @@ timeval timeval_of(std::int64_t ns) {
     return {ns / ns_per_s, ns % ns_per_s / ns_per_us};
 }
 
+// Whether the clock shows processor time of the process or of one of its threads. Negative ids are
+// the inverted id of a process, or of a thread of the caller's own, above three bits of kind
+// (include/linux/posix-timers_types.h).
 bool is_processor_clock(std::uint64_t id) {
-    return id == CLOCK_PROCESS_CPUTIME_ID || id == CLOCK_THREAD_CPUTIME_ID;
+    constexpr std::uint32_t kind_mask = 3, of_file = 3, of_thread = 4;
+    const auto clock = static_cast<std::int32_t>(id);
+    if (clock >= 0) return clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+    const auto bits = static_cast<std::uint32_t>(clock);
+    return (bits & kind_mask) != of_file && ((bits & of_thread) != 0 || ~(clock >> 3) == 0);
 }
 
 }  // namespace
@@ -97,7 +106,7 @@ std::optional<std::int64_t> ForwardedCalls::answer_by_own_time(const Call& call,
             if (!of_clock_ns) return std::nullopt;
             return a[1] == 0 ? -EFAULT : answer_as(VdsoFunction::clock_gettime);
         case SYS_gettimeofday:
-            return a[1] == 0 ? std::optional(answer_as(VdsoFunction::gettimeofday)) : std::nullopt;
+            return answer_as(VdsoFunction::gettimeofday);
         case SYS_time:
             return answer_as(VdsoFunction::time);
         case SYS_clock_nanosleep: {
@@ -501,8 +510,14 @@ std::optional<std::int64_t> ForwardedCalls::answer_vdso(VdsoFunction function, G
             const auto now_ns = clock_ns(clock);
             return now_ns ? store(second, timespec_of(*now_ns)) : -EINVAL;
         }
-        case VdsoFunction::gettimeofday:
-            return store(first, timeval_of(*clock_ns(CLOCK_REALTIME)));
+        case VdsoFunction::gettimeofday: {
+            const auto stored = store(first, timeval_of(*clock_ns(CLOCK_REALTIME)));
+            if (!stored || second.value == 0) return stored;
+            // The C library's function may not ask the kernel.
+            struct timezone zone = {};
+            syscall(SYS_gettimeofday, nullptr, &zone);
+            return store(second, zone);
+        }
         case VdsoFunction::time: {
             const auto seconds = *clock_ns(CLOCK_REALTIME_COARSE) / ns_per_s;
             return store(first, seconds, seconds);

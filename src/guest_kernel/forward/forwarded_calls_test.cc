@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -209,6 +211,23 @@ TEST_CASE("the run ends where the supervisor says so, with what the kernel wrote
         return answer;
     };
     CHECK(std::get<SampleEnd>(g.call(__NR_getpid)) == SampleEnd::size);
+}
+
+TEST_CASE("the time of day comes with the kernel's time zone") {
+    struct timezone kernels = {}, found = {-1, -1};
+    REQUIRE(syscall(__NR_gettimeofday, nullptr, &kernels) == 0);
+    Guest g;
+    REQUIRE(guest_store(g.memory, GuestAddress{buffer + 16}, found));
+    CpuState cpu;
+    cpu[Gpr::rdi] = buffer;
+    cpu[Gpr::rsi] = buffer + 16;
+    GuestThreads threads(cpu);
+    REQUIRE_FALSE(g.handler.on_vdso(VdsoFunction::gettimeofday, threads, g.memory, 0));
+    CHECK(threads.cpu()[Gpr::rax] == 0);
+    CHECK(read_value<timeval>(g.memory, {buffer})->tv_sec >= time(nullptr) - 1);
+    found = *read_value<struct timezone>(g.memory, {buffer + 16});
+    CHECK(found.tz_minuteswest == kernels.tz_minuteswest);
+    CHECK(found.tz_dsttime == kernels.tz_dsttime);
 }
 
 TEST_CASE("processor time is that of the emulation") {
