@@ -2,6 +2,8 @@
 that go on to other stacks: coroutines, handlers of signals. No stack may have a frame of another
 context, nor one that was left."""
 
+import re
+
 from harness import TestCase, main, once, victim
 
 ROUNDS = 300
@@ -14,7 +16,9 @@ class Stacks(TestCase):
         for stack in profile["stacks"]:
             frames = [profile.locations[frame] for frame in stack["frames"]]
             names = [frame["function"] for frame in frames if frame["module"] == module]
-            yield tuple(name for name in names if name not in (None, "_start", "main")), stack
+            # Compilers name parts and clones of functions after them: overflow.isra.0.
+            yield tuple(re.sub(r"\.\w+\.\d+$", "", name) for name in names
+                        if name not in (None, "_start", "main")), stack
 
     def work(self, profile):
         """Returns the callers of each work_ function, and its share of their instructions."""
@@ -28,7 +32,8 @@ class Stacks(TestCase):
 
     def profiled(self, program, *words, options=("--mode=exact", "--profiles=stack,call-cost")):
         def make():
-            done, profile = self.profile(victim(program), *words, options=options)
+            done, profile = self.profile(victim(program), *words, options=options,
+                                         module=victim(program))
             self.assertEqual(done.code, 0, done.stderr)
             return profile
         return once((program, words, options), make)
@@ -57,16 +62,37 @@ class LeftFrames(Stacks):
                           for caught in (1, 4, 7, 10)}, "stacks", "recursive", str(ROUNDS))
 
     def test_exceptions(self):
-        outer = ("exceptions", "rethrow", "with_cleanup")
-        self.assert_work({(*outer, "Cleanup::~Cleanup()", "work_in_destructor()"): 1 / 3,
-                          ("exceptions", "work_after_catch()"): 1 / 3,
-                          ("coroutine", "catches", "work_in_coroutine()"): 1 / 3},
-                         "exceptions", str(ROUNDS))
+        """The cold part of a function may have a name of its own. Compilers may inline destructors,
+        and make loops of the same work differently."""
+        profile = self.profiled("exceptions", str(ROUNDS))
+        shares = {}
+        for names, share in self.work(profile).items():
+            names = tuple(re.sub(r"\(.*", "", name) for name in names)
+            names = tuple(name for name in names if not name.startswith("Cleanup"))
+            shares[names] = shares.get(names, 0) + share
+        expected = {("exceptions", "rethrow", "with_cleanup", "work_in_destructor"),
+                    ("exceptions", "work_after_catch"),
+                    ("coroutine", "catches", "work_in_coroutine")}
+        self.assertEqual(set(shares), expected)
+        for share in shares.values():
+            self.assertAlmostEqual(share, 1 / 3, delta=0.05)
+        self.assert_costs(profile)
 
     def test_a_stack_overflows(self):
-        self.assert_work({("overflows", "work_behind_overflow"): 0.5,
-                          ("overflows", *["overflow"] * 3, "work_in_handler"): 0.5},
-                         "stacks", "overflows", "3")
+        """How deep it is when it does depends on the kernel."""
+        profile = self.profiled("stacks", "overflows", "3")
+        shares = {}
+        for names, share in self.work(profile).items():
+            outer = tuple(name for name in names if name != "overflow")
+            shares[outer] = shares.get(outer, 0) + share
+            if "handler" in names:
+                self.assertGreater(names.count("overflow"), 10)
+            else:
+                self.assertEqual(names, ("overflows", "work_behind_overflow"))
+        self.assertEqual(set(shares), {("overflows", "work_behind_overflow"),
+                                       ("overflows", "handler", "handler_inner", "work_in_handler")})
+        self.assertAlmostEqual(shares["overflows", "work_behind_overflow"], 0.5, delta=0.01)
+        self.assert_costs(profile)
 
 
 class OtherStacks(Stacks):

@@ -41,8 +41,8 @@ static int call_library(const char* path, long rounds) {
 
 static int call_code(long rounds) {
     // mov rax, rdi; add rax, 1; dec esi; jnz to the add; ret
-    static const unsigned char code[] = {0x48, 0x89, 0xf8, 0x48, 0x05, 1,    0,   0,
-                                         0,    0xff, 0xce, 0x75, 0xf6, 0xc3};
+    static const unsigned char code[] = {0x48, 0x89, 0xf8, 0x48, 0x05, 1,    0,
+                                         0,    0,    0xff, 0xce, 0x75, 0xf6, 0xc3};
     const int file = memfd_create("jit", MFD_CLOEXEC);
     if (file < 0 || write(file, code, sizeof code) != (ssize_t)sizeof code) return 77;
     void* memory = mmap(NULL, sizeof code, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);

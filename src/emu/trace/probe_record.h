@@ -92,15 +92,18 @@ inline constexpr std::uint32_t script_stack_end_note = system_call_note - 12;
 // ProbeRecord::probe of records of the stack pointer (emu/watch/stack_watch.h).
 //
 // The block that begins at `pc`, whose record comes next, leaves frames at once or goes on to
-// another stack: the stack pointer is `value` before it and `key` at its end. stack_words_notes
-// follow: pointers to code on the stack, from low addresses to high ones. If `missed` is 1, both
-// stack pointers may be of one stack, and all such pointers between them are noted. Else those of
-// the last noted_stack_bytes below `key` are, and all down to where a signal has interrupted the
-// thread. `value` is the
-// pointer, `key` its address, and `missed` how often it stands there, one behind the other.
+// another stack: the stack pointer is `value` before it and `key` at its end. `missed` has flags.
+// stack_words_notes follow: pointers to code on the stack, from low addresses to high ones. `value`
+// is the pointer, `key` its address, and `missed` how often it stands there, one behind the other.
+// They are the last noted_stack_bytes below the new stack pointer, and all down to where a signal
+// has interrupted the thread.
 inline constexpr std::uint32_t stack_change_note = system_call_note - 13;
 inline constexpr std::uint32_t stack_words_note = system_call_note - 14;
 inline constexpr std::uint64_t noted_stack_bytes = 4096;
+// Flags: both stack pointers may be of one stack, and all pointers to code between them are noted.
+inline constexpr std::uint32_t stack_may_leave_frames = 1;
+// The return address at the new stack pointer was replaced (StackWatch::Change).
+inline constexpr std::uint32_t stack_replaces_return = 2;
 // A signal has interrupted the thread before `pc`, or its handler returns (`missed` is 1). The
 // stack pointer was `value` and is `key`.
 inline constexpr std::uint32_t stack_set_note = system_call_note - 15;

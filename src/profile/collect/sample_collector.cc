@@ -337,12 +337,6 @@ StackChanges::Followers SampleCollector::followers() {
             .scripts = scripts_ ? &*scripts_ : nullptr};
 }
 
-std::vector<ContextId*> SampleCollector::contexts_to_keep() {
-    std::vector<ContextId*> contexts;
-    stack_changes_.for_each_context([&](ContextId& context) { contexts.push_back(&context); });
-    return contexts;
-}
-
 void SampleCollector::change_scripts(const ProbeRecord& record) {
     const ContextId before = current_context();
     const ContextId now = record.probe == script_frame_note
@@ -626,7 +620,7 @@ void SampleCollector::empty_graph(Stacks stacks) {
 }
 
 void SampleCollector::clear_graph(std::span<PathGraph::NodeId> nodes) {
-    const auto contexts = keeps_callers_ ? contexts_to_keep() : std::vector<ContextId*>();
+    const auto contexts = keeps_callers_ ? stack_changes_.contexts() : std::vector<ContextId*>();
     // Those of the graph, or of what follows calls beside it.
     graph_.clear(nodes, stacks_ ? std::span<ContextId* const>() : contexts);
     if (stacks_) stacks_->clear(contexts);
@@ -648,7 +642,7 @@ void SampleCollector::leave_stacks(std::span<const std::uint32_t> begun,
                            graph_.stacks());
     }
     stacks_->set_weight(counts() ? weight_ : 0);
-    for (ContextId* const context : contexts_to_keep())
+    for (ContextId* const context : stack_changes_.contexts())
         *context = stacks_->stacks().copy(graph_.stacks(), *context);
     graph_.leave_stacks(nodes);
 }

@@ -218,7 +218,6 @@ class SampleCollector {
     }
     void change_stack_before(const TraceRecord& next);
     StackChanges::Followers followers();
-    std::vector<ContextId*> contexts_to_keep();
     void go_on_in(ContextId context);
     void settle_probed(const TraceRecord& next, std::optional<RecordFollower::Position> place);
     void take_allocation(const ProbeRecord& note, CodeLocation function, BlockToken entry);

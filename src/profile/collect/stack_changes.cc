@@ -16,6 +16,14 @@ void keep_common(std::vector<T>& known, const std::vector<T>& other) {
     known.erase(std::ranges::mismatch(known, other).in1, known.end());
 }
 
+// The context that was interrupted at `at`, if `context` is of a stack that was unwound in the
+// handler: between them is the call of what returns from the handler.
+ContextId interrupted(const StackTree& tree, ContextId context, CodeLocation at) {
+    const ContextId returns = tree.parent(context);
+    const bool is_unwound = tree.calls(context) >= 2 && tree.frame(returns).return_to == at;
+    return is_unwound ? tree.parent(returns) : context;
+}
+
 }  // namespace
 
 void StackChanges::begin_sample() {
@@ -31,7 +39,8 @@ void StackChanges::take(const ProbeRecord& note, AddressResolver& resolver) {
         thread.change = Change{.at = resolver.resolve(note.pc),
                                .from = note.value,
                                .to = note.key,
-                               .may_leave_frames = note.missed != 0,
+                               .may_leave_frames = (note.missed & stack_may_leave_frames) != 0,
+                               .replaces_return = (note.missed & stack_replaces_return) != 0,
                                .words = {}};
     } else if (note.probe == stack_set_note) {
         thread.interrupt = Interrupt{.from = note.value,
@@ -43,6 +52,12 @@ void StackChanges::take(const ProbeRecord& note, AddressResolver& resolver) {
         const CodeLocation call = resolver.resolve({note.value - 1});
         thread.change->words.push_back({{{call.module, call.address + 1}, note.missed}, note.key});
     }
+}
+
+std::vector<ContextId*> StackChanges::contexts() {
+    std::vector<ContextId*> contexts;
+    suspended_.for_each([&](Calls& calls) { contexts.push_back(&calls.context); });
+    return contexts;
 }
 
 std::vector<StackWords> StackChanges::words_from(const Change& change, std::uint64_t address) {
@@ -77,6 +92,12 @@ ContextId StackChanges::leave(const Followers& followers, ContextId context,
     return followers.tree ? followers.tree->leave(context, words) : context;
 }
 
+ContextId StackChanges::leave_innermost(const Followers& followers, ContextId context) {
+    if (followers.costs) followers.costs->leave_innermost(followers.thread);
+    const bool has_call = followers.tree && followers.tree->calls(context) != 0;
+    return has_call ? followers.tree->parent(context) : context;
+}
+
 void StackChanges::suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls) {
     suspended_.add(stack_pointer, std::move(calls), [&](Calls& known, const Calls& other) {
         if (followers.tree) known.context = followers.tree->common(known.context, other.context);
@@ -104,7 +125,8 @@ ContextId StackChanges::change_behind(const Followers& followers) {
     const auto words = words_from(change, change.from);
     if (change.may_leave_frames && leaves_frames(followers, words)) {
         suspended_.forget(change.from, change.to);
-        return leave(followers, followers.context, words);
+        const ContextId left = leave(followers, followers.context, words);
+        return change.replaces_return ? leave_innermost(followers, left) : left;
     }
     auto found = suspended_.take(change.to, [&](const Calls& calls, std::uint64_t stack_pointer) {
         const auto bytes = change.to - stack_pointer;
@@ -136,7 +158,10 @@ ContextId StackChanges::change_before(const Followers& followers, CodeLocation e
 // What is interrupted calls the handler.
 ContextId StackChanges::interrupt(const Followers& followers, const Interrupt& by,
                                   CodeLocation handler) {
-    Calls calls{.context = followers.context, .is_interrupted = true};
+    const StackTree* tree = followers.tree;
+    const ContextId before =
+        tree ? interrupted(*tree, followers.context, by.at) : followers.context;
+    Calls calls{.context = before, .is_interrupted = true};
     if (followers.costs) {
         calls.costs = followers.costs->suspend(followers.thread);
         followers.costs->resume(followers.thread, calls.costs);
@@ -148,7 +173,7 @@ ContextId StackChanges::interrupt(const Followers& followers, const Interrupt& b
     }
     suspend(followers, by.from, std::move(calls));
     if (!followers.tree) return followers.context;
-    return followers.tree->call(followers.context, {behind_interrupted(by.at), handler});
+    return followers.tree->call(before, {behind_interrupted(by.at), handler});
 }
 
 }  // namespace shadowprof

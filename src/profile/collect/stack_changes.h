@@ -55,11 +55,8 @@ class StackChanges {
     // The same before a record that begins in `entry`.
     ContextId change_before(const Followers& followers, CodeLocation entry);
 
-    // Calls visit(context) for each context that threads may come back to; visit may replace it.
-    template <typename Visit>
-    void for_each_context(Visit visit) {
-        suspended_.for_each([&](Calls& calls) { visit(calls.context); });
-    }
+    // The contexts that threads may come back to. The caller may replace them.
+    std::vector<ContextId*> contexts();
 
   private:
     static constexpr std::size_t max_words = std::size_t{1} << 16;
@@ -72,6 +69,7 @@ class StackChanges {
         CodeLocation at;
         std::uint64_t from = 0, to = 0;
         bool may_leave_frames = false;
+        bool replaces_return = false;
         std::vector<Words> words;
     };
     struct Interrupt {
@@ -97,6 +95,7 @@ class StackChanges {
                              std::span<const StackWords> words);
     ContextId leave(const Followers& followers, ContextId context,
                     std::span<const StackWords> words);
+    static ContextId leave_innermost(const Followers& followers, ContextId context);
     void suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls);
     ContextId begin_stack(const Followers& followers);
     ContextId resume(const Followers& followers, Calls calls);

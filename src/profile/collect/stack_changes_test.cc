@@ -6,7 +6,7 @@
 
 #include "profile/collect/test_traces.h"
 
-namespace shadowprof {
+namespace shadowprof::stack_changes_test {
 namespace {
 
 using namespace testing;
@@ -21,7 +21,7 @@ const Stack* stack_of(const Profile& profile, std::vector<std::uint64_t> address
 
 // A caller that calls one function, which calls another one, which leaves both by a jump.
 struct Jumps {
-    explicit Jumps(CollectorOptions options = {}) : run(options) { run.begin({0x1000}); }
+    explicit Jumps(CollectorOptions options = {}) : run(options) { run.begin({0x1000, 0x9005}); }
 
     void call_and_jump(const std::vector<ProbeRecord>& notes) {
         run.add(program, {outer, middle});
@@ -42,7 +42,7 @@ ProbeRecord change(std::uint64_t from, std::uint64_t to, bool may_leave_frames =
             .value = from,
             .key = to,
             .probe = stack_change_note,
-            .missed = may_leave_frames};
+            .missed = may_leave_frames ? stack_may_leave_frames : 0};
 }
 ProbeRecord word(std::uint64_t value, std::uint64_t address, std::uint32_t times = 1) {
     return {
@@ -59,10 +59,22 @@ TEST_CASE("frames whose return addresses lie on the part of the stack that was l
     jumps.run.collector.end();
     const Profile p = jumps.run.result();
     CHECK(p.stacks.size() == 3);
-    const Stack* caught = stack_of(p, {0x1000});
+    const Stack* caught = stack_of(p, {0x9004, 0x1000});
     REQUIRE(caught);
     CHECK(caught->instructions == 10 * (3 + 7));
-    for (const CallCost& cost : p.call_costs) CHECK(cost.instructions <= 10 * 6);
+    for (const CallCost& cost : p.call_costs)
+        if (cost.callee == at(0x2000)) CHECK(cost.instructions == 10 * 6);
+}
+
+TEST_CASE("an exception replaces the return address of the call that it has left last") {
+    Jumps jumps;
+    ProbeRecord note = change(0x7000, 0x70f8);
+    note.missed |= stack_replaces_return;
+    jumps.call_and_jump({note, word(0x2010, 0x7010)});
+    jumps.run.collector.end();
+    const Stack* caught = stack_of(jumps.run.result(), {0x9004, 0x1000});
+    REQUIRE(caught);
+    CHECK(caught->instructions == 3 + 7);
 }
 
 TEST_CASE("of equal calls as many are gone as return addresses were left") {
@@ -100,9 +112,9 @@ TEST_CASE("a stack that is gone on to begins without calls, and one that was lef
     run.add(program, {ret, returned});
     run.collector.end();
     const Profile p = run.result();
-    REQUIRE(stack_of(p, {0x3000}));  // where the other stack begins
+    REQUIRE(stack_of(p, {0x4000}));  // where the other stack begins
     REQUIRE(stack_of(p, {0x400f, 0x3000}));
-    const Stack* went_on = stack_of(p, {0x100f, 0x2000});
+    const Stack* went_on = stack_of(p, {0x9004, 0x100f, 0x2000});
     REQUIRE(went_on);
     CHECK(went_on->instructions == 3 + 11);
     // What was executed on the other stack is not of this call.
@@ -122,11 +134,12 @@ TEST_CASE("a stack that begins just above another one is not taken for that") {
     run.collector.add_probed(change(0x200'0000, 0x7800, false));
     run.collector.add_probed(word(0x2010, 0x7000));
     run.collector.add_probed(word(0x1010, 0x7100));
+    run.collector.add_probed(word(0x9005, 0x7200));
     run.add(jumps.program, {jumps.inner, second});
     run.collector.end();
-    const Stack* begun = stack_of(run.result(), {0x3000});
+    const Stack* begun = stack_of(run.result(), {0x9000});
     REQUIRE(begun);
-    CHECK(begun->instructions >= 13);
+    CHECK(begun->instructions == 13);
 }
 
 TEST_CASE("a handler is called by what its signal interrupts, and returns there") {
@@ -134,7 +147,7 @@ TEST_CASE("a handler is called by what its signal interrupts, and returns there"
     TestRun& run = jumps.run;
     const auto handler = jumps.program.add(0x5000, Terminator::syscall, 0, 5);
     const auto goes_on = jumps.program.add(0x2008, Terminator::none, 0, 11);
-    run.add(jumps.program, {jumps.outer, jumps.middle});
+    run.add(jumps.program, {jumps.outer, jumps.program.add(0x2000, Terminator::none)});
     run.collector.add_probed(
         {.pc = {0x2008}, .value = 0x7000, .key = 0x100, .probe = stack_set_note});
     run.add(jumps.program, {handler});
@@ -143,10 +156,10 @@ TEST_CASE("a handler is called by what its signal interrupts, and returns there"
     run.add(jumps.program, {goes_on});
     run.collector.end();
     const Profile p = run.result();
-    const Stack* handled = stack_of(p, {0x100f, 0x2008, 0x5000});
+    const Stack* handled = stack_of(p, {0x9004, 0x100f, 0x2008, 0x5000});
     REQUIRE(handled);
     CHECK(handled->instructions == 5);
-    const Stack* interrupted = stack_of(p, {0x100f, 0x2000});
+    const Stack* interrupted = stack_of(p, {0x9004, 0x100f, 0x2000});
     REQUIRE(interrupted);
     CHECK(interrupted->instructions == 3 + 11);
 }
@@ -158,7 +171,7 @@ TEST_CASE("a change that does not come at its block is forgotten") {
     run.collector.add_probed(change(0x7000, 0x100, false));
     run.add(jumps.program, {jumps.program.add(0x2040, Terminator::none)});
     run.collector.end();
-    CHECK(stack_of(run.result(), {0x100f, 0x2000}));
+    CHECK(stack_of(run.result(), {0x9004, 0x100f, 0x2000}));
     CHECK_FALSE(stack_of(run.result(), {0x2000}));
 }
 
@@ -181,4 +194,4 @@ TEST_CASE("hostile notes end no sample") {
 }
 
 }  // namespace
-}  // namespace shadowprof
+}  // namespace shadowprof::stack_changes_test

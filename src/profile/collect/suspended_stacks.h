@@ -16,7 +16,7 @@ template <typename Calls>
 class SuspendedStacks {
   public:
     // Adds a stack. If another one was left with the same stack pointer, as happens where programs
-    // copy stacks to and fro, `join(known, calls)` leaves in `known` what both have.
+    // copy stacks back and forth, `join(known, calls)` leaves in `known` what both have.
     template <typename Join>
     void add(std::uint64_t stack_pointer, Calls calls, Join join) {
         if (stacks_.size() >= max_stacks) stacks_.clear();
