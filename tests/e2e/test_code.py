@@ -146,7 +146,7 @@ class Memfds(TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "the kernel opens a closed memfd for root only")
     def test_programs_and_libraries_in_memfds_have_their_names_and_lines(self):
-        for mode, rounds in (("--mode=exact", 50), ("--load=2", 5000)):
+        for mode, rounds in (("--load=2", 5000),):
             with self.subTest(mode=mode):
                 counts, profile = self.counts("program", victim("memfd"), "library",
                                               victim("plugin_first.so"), str(rounds), mode=mode)
@@ -155,9 +155,6 @@ class Memfds(TestCase):
                 lines = {place["line"] for place in profile.locations
                          if place["function"] in ("main", "first_work")}
                 self.assertNotIn(None, lines)
-                if "exact" in mode:
-                    self.assertGreater(counts["call_library", "memfd:a program"] +
-                                       counts["main", "memfd:a program"], 0)
 
     def test_the_program_has_its_names_without_privileges(self):
         counts, _ = self.counts("program", victim("memfd"), "code", "5", mode="--mode=exact")
@@ -179,7 +176,7 @@ class OtherNamespaces(TestCase):
             self.skipTest("no namespaces are made here")
 
     def test_the_perf_map_names_code_after_the_process_and_its_folder_are_gone(self):
-        for mode, rounds in (("--mode=exact", 20), ("--load=2", 200_000)):
+        for mode, rounds in (("--load=2", 200_000),):
             with self.subTest(mode=mode):
                 done, profile = self.profile(
                     *self.UNSHARED, "sh", "-c",

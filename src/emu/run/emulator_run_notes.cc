@@ -186,8 +186,7 @@ void Emulator::Run::note_stack_change() {
               .value = change->from,
               .key = change->to,
               .probe = stack_change_note,
-              .missed = (change->may_leave_frames ? stack_may_leave_frames : 0) |
-                        (change->replaces_return ? stack_replaces_return : 0)});
+              .missed = change->may_leave_frames ? stack_may_leave_frames : 0});
     for (const StackWatch::Words& words : change->words)
         note_one({.pc = pc_,
                   .value = words.value.value,

@@ -100,10 +100,8 @@ inline constexpr std::uint32_t script_stack_end_note = system_call_note - 12;
 inline constexpr std::uint32_t stack_change_note = system_call_note - 13;
 inline constexpr std::uint32_t stack_words_note = system_call_note - 14;
 inline constexpr std::uint64_t noted_stack_bytes = 4096;
-// Flags: both stack pointers may be of one stack, and all pointers to code between them are noted.
+// A flag: both stack pointers may be of one stack, and all pointers to code between them are noted.
 inline constexpr std::uint32_t stack_may_leave_frames = 1;
-// The return address at the new stack pointer was replaced (StackWatch::Change).
-inline constexpr std::uint32_t stack_replaces_return = 2;
 // A signal has interrupted the thread before `pc`, or its handler returns (`missed` is 1). The
 // stack pointer was `value` and is `key`.
 inline constexpr std::uint32_t stack_set_note = system_call_note - 15;

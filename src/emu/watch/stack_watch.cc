@@ -26,11 +26,6 @@ bool is_register(const ZydisDecodedOperand& operand, ZydisRegister reg) {
     return operand.type == ZYDIS_OPERAND_TYPE_REGISTER && operand.reg.value == reg;
 }
 
-bool reads_register(const Instruction& instruction) {
-    return instruction.mnemonic() == ZYDIS_MNEMONIC_MOV &&
-           instruction.operands()[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
-}
-
 // What the instruction adds to the stack pointer, apart from what ends a block. Nothing if that
 // depends on more than the instruction.
 std::optional<std::int64_t> added_bytes(const Instruction& instruction) {
@@ -176,8 +171,6 @@ std::optional<StackWatch::Change> StackWatch::step(GuestAddress pc, const CpuSta
     const bool leaves = load.end == Flow::ret || load.end == Flow::indirect_jump;
     if (!is_sum && !leaves && to <= from && from - to <= max_room_bytes) return std::nullopt;
     Change change{.from = from, .to = to};
-    change.replaces_return = load.end == Flow::ret && load.behind_bytes == 0 &&
-                             load.source == Source::value && reads_register(load.instruction);
     const auto behind = left_at_.upper_bound(to);
     const auto left = behind == left_at_.begin() ? left_at_.end() : std::prev(behind);
     const bool is_known = left != left_at_.end() && to - left->first <= left->second;

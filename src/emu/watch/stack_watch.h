@@ -42,9 +42,6 @@ class StackWatch {
         std::uint64_t to = 0;
         // Whether both may be of one stack.
         bool may_leave_frames = false;
-        // Whether the return address at `to` was replaced by the place to go on at, so that its
-        // frame is left as well: exceptions go on so (__builtin_eh_return).
-        bool replaces_return = false;
         // From low addresses to high ones: those between `from` and `to` if both may be of one
         // stack, else those from noted_stack_bytes below `to` on, or from where a signal has
         // interrupted the thread.

@@ -253,7 +253,10 @@ void SampleCollector::add_probed(const ProbeRecord& record) {
         record.probe >= probes_.size())
         return;
     turn_to(record.thread);
-    if (is_stack_note(record)) return stack_changes_.take(record, *resolver_);
+    if (is_stack_note(record)) {
+        if (keeps_callers_ || call_costs_) stack_changes_.take(record, *resolver_);
+        return;
+    }
     if (is_note_of_script) return take_script_note(record);
     if (is_call) return add_system_call(record);
     auto& probed = threads_[current_].probed;

@@ -40,7 +40,6 @@ void StackChanges::take(const ProbeRecord& note, AddressResolver& resolver) {
                                .from = note.value,
                                .to = note.key,
                                .may_leave_frames = (note.missed & stack_may_leave_frames) != 0,
-                               .replaces_return = (note.missed & stack_replaces_return) != 0,
                                .words = {}};
     } else if (note.probe == stack_set_note) {
         thread.interrupt = Interrupt{.from = note.value,
@@ -92,12 +91,6 @@ ContextId StackChanges::leave(const Followers& followers, ContextId context,
     return followers.tree ? followers.tree->leave(context, words) : context;
 }
 
-ContextId StackChanges::leave_innermost(const Followers& followers, ContextId context) {
-    if (followers.costs) followers.costs->leave_innermost(followers.thread);
-    const bool has_call = followers.tree && followers.tree->calls(context) != 0;
-    return has_call ? followers.tree->parent(context) : context;
-}
-
 void StackChanges::suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls) {
     suspended_.add(stack_pointer, std::move(calls), [&](Calls& known, const Calls& other) {
         if (followers.tree) known.context = followers.tree->common(known.context, other.context);
@@ -125,8 +118,7 @@ ContextId StackChanges::change_behind(const Followers& followers) {
     const auto words = words_from(change, change.from);
     if (change.may_leave_frames && leaves_frames(followers, words)) {
         suspended_.forget(change.from, change.to);
-        const ContextId left = leave(followers, followers.context, words);
-        return change.replaces_return ? leave_innermost(followers, left) : left;
+        return leave(followers, followers.context, words);
     }
     auto found = suspended_.take(change.to, [&](const Calls& calls, std::uint64_t stack_pointer) {
         const auto bytes = change.to - stack_pointer;

@@ -69,7 +69,6 @@ class StackChanges {
         CodeLocation at;
         std::uint64_t from = 0, to = 0;
         bool may_leave_frames = false;
-        bool replaces_return = false;
         std::vector<Words> words;
     };
     struct Interrupt {
@@ -95,7 +94,6 @@ class StackChanges {
                              std::span<const StackWords> words);
     ContextId leave(const Followers& followers, ContextId context,
                     std::span<const StackWords> words);
-    static ContextId leave_innermost(const Followers& followers, ContextId context);
     void suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls);
     ContextId begin_stack(const Followers& followers);
     ContextId resume(const Followers& followers, Calls calls);

@@ -66,17 +66,6 @@ TEST_CASE("frames whose return addresses lie on the part of the stack that was l
         if (cost.callee == at(0x2000)) CHECK(cost.instructions == 10 * 6);
 }
 
-TEST_CASE("an exception replaces the return address of the call that it has left last") {
-    Jumps jumps;
-    ProbeRecord note = change(0x7000, 0x70f8);
-    note.missed |= stack_replaces_return;
-    jumps.call_and_jump({note, word(0x2010, 0x7010)});
-    jumps.run.collector.end();
-    const Stack* caught = stack_of(jumps.run.result(), {0x9004, 0x1000});
-    REQUIRE(caught);
-    CHECK(caught->instructions == 3 + 7);
-}
-
 TEST_CASE("of equal calls as many are gone as return addresses were left") {
     TestRun run;
     TestProgram program;

@@ -20,9 +20,12 @@ class SuspendedStacks {
     template <typename Join>
     void add(std::uint64_t stack_pointer, Calls calls, Join join) {
         if (stacks_.size() >= max_stacks) stacks_.clear();
-        const auto [at, is_new] = stacks_.try_emplace(stack_pointer, Stacks{std::move(calls), 0});
-        if (!is_new) join(at->second.calls, calls);
-        ++at->second.count;
+        Stacks& stacks = stacks_[stack_pointer];
+        if (stacks.count == 0)
+            stacks.calls = std::move(calls);
+        else
+            join(stacks.calls, calls);
+        ++stacks.count;
     }
     struct Found {
         Calls calls;

@@ -69,11 +69,6 @@ std::size_t CallCostCollector::leave(std::uint32_t number, std::span<const Stack
     return kept;
 }
 
-void CallCostCollector::leave_innermost(std::uint32_t number) {
-    Thread& of = thread(number);
-    if (of.frames.size() > 1) close_last(of);
-}
-
 void CallCostCollector::interrupt(std::uint32_t number, CodeLocation at, CodeLocation handler) {
     Thread& of = thread(number);
     if (of.frames.size() < max_depth) open(of, at, handler, no_pair);

@@ -63,8 +63,6 @@ class CallCostCollector {
     // The thread leaves its innermost calls at once: see StackTree::leave(). Returns how many calls
     // are left over that have a return address.
     std::size_t leave(std::uint32_t thread, std::span<const StackWords> words);
-    // The thread leaves its innermost call, if it has one with a return address.
-    void leave_innermost(std::uint32_t thread);
     // How many it would leave over.
     std::size_t calls_behind(std::uint32_t thread, std::span<const StackWords> words) const;
     // The thread is called at this place by no call of its own: a signal interrupts it.

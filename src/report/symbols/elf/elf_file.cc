@@ -73,7 +73,7 @@ Result<FileVersion> ElfFile::version_of(const std::string& path) {
 
 const ElfFile::DebugInformation& ElfFile::debug_information() {
     if (!debug_) {
-        debug_.emplace();
+        debug_ = DebugInformation{};
         debug_->dwarf = dwfl_module_getdwarf(module_, &debug_->bias);
         if (debug_->dwarf == nullptr) unpack_debug(*debug_);
     }
