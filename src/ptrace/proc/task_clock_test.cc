@@ -23,11 +23,17 @@ std::uint64_t thread_ns() {
     return static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID));
 }
 
+std::uint64_t monotonic_ns() {
+    return static_cast<std::uint64_t>(read_clock_ns(CLOCK_MONOTONIC));
+}
+
 }  // namespace
 
 TEST_CASE("ticks are where the time goes, one in each period of it") {
     auto clock = TaskClock::open(0, period);
     if (is_refused(clock)) return;
+    // The kernel's timer counts the time that a hypervisor takes; a thread's time leaves it out.
+    const auto wall_begin = monotonic_ns();
     const auto begin = thread_ns();
     while (thread_ns() - begin < 100'000'000) spin_for(200'000);
     const auto periods = (thread_ns() - begin) / 1'000'000;
@@ -37,13 +43,13 @@ TEST_CASE("ticks are where the time goes, one in each period of it") {
         ++ticks;
         within += at.value >= start && at.value < start + 256 ? 1 : 0;
     });
-    CHECK(ticks <= periods + 1);
+    CHECK(ticks <= (monotonic_ns() - wall_begin) / 1'000'000 + 1);
     // A virtual machine whose processor is taken away for a while records one tick for that time.
     CHECK(ticks >= periods / 20);
     CHECK(within * 10 >= ticks * 9);
     CHECK(clock->lost() == 0);
     clock->take([&](GuestAddress) { ++ticks; });
-    CHECK(ticks <= (thread_ns() - begin) / 1'000'000 + 1);
+    CHECK(ticks <= (monotonic_ns() - wall_begin) / 1'000'000 + 1);
 }
 
 TEST_CASE("what there is no room for is counted") {
