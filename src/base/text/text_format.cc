@@ -60,13 +60,14 @@ std::string short_duration(double seconds) {
 }
 
 std::string printable(std::string_view text) {
-    std::string out(text);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        auto c = static_cast<unsigned char>(out[i]);
-        bool c1_control =
-            c == 0xc2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xa0;
-        if (c < 0x20 || c == 0x7f) out[i] = '?';
-        if (c1_control) out[i] = out[i + 1] = '?';
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        const bool is_c1_control =
+            c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+        if (is_c1_control) ++i;
+        out += c < 0x20 || c == 0x7f || is_c1_control ? '?' : text[i];
     }
     return out;
 }
