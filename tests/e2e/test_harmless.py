@@ -146,6 +146,16 @@ class Endings(TestCase):
         self.assertEqual(self.read_profile()["run"]["exit"], {"signal": signal.SIGKILL})
 
 
+    def test_signals_of_a_program_to_its_own_group_end_nobody_else(self):
+        """shadowprof is in the program's process group."""
+        for number in (signal.SIGUSR1, signal.SIGALRM, signal.SIGPWR, signal.SIGRTMIN + 6):
+            for options in ((), ("--mode=exact",)):
+                with self.subTest(signal=int(number), options=options):
+                    script = f"trap '' {int(number)}; kill -{int(number)} 0; echo after; exit 3"
+                    done, _ = self.profile("sh", "-c", script, options=options)
+                    self.assertEqual((done.code, done.stdout), (3, b"after\n"), done.stderr)
+
+
 class Interrupts(TestCase):
     def interrupt(self, *arguments):
         process, tag = self.start([SHADOWPROF, "run", "-q", DENSE, "-o", self.profile_path, "--",

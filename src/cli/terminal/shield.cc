@@ -13,6 +13,7 @@
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/passed_signals.h"
 #include "cli/terminal/pause_signal.h"
+#include "cli/terminal/signal_action.h"
 #include "cli/terminal/toggle_signal.h"
 
 namespace shadowprof {
@@ -176,6 +177,7 @@ Result<WorkEnd> run_in_own_group(const std::function<int(const Shielded&)>& work
 
 Result<WorkEnd> run_in_our_group(const std::function<int(const Shielded&)>& work, Screen* screen) {
     TRY_ASSIGN(auto signals, PassedSignals::take());
+    survive_signals_of_program();
     return run(Group::ours, SeenSignals(signals), work, screen);
 }
 

@@ -29,4 +29,13 @@ inline void survive_failed_writes() {
     for (const int signal : {SIGPIPE, SIGXFSZ}) handle_unless_ignored(signal, [](int) {});
 }
 
+// For commands that are in the process group of the target: they survive what the program sends to
+// its group. Signals by which users and shells speak to a command are not among these.
+inline void survive_signals_of_program() {
+    for (const int signal : {SIGUSR1, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGSTKFLT})
+        handle_unless_ignored(signal, [](int) {});
+    for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal)
+        handle_unless_ignored(signal, [](int) {});
+}
+
 }  // namespace shadowprof
