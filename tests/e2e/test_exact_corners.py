@@ -207,6 +207,12 @@ class OwnMemory(TestCase):
         self.compare("own_memory", "failing")
         self.compare("own_memory", "halfway")
 
+    def test_pages_that_become_guards(self):
+        self.compare("own_memory", "guards")
+
+    def test_program_that_handles_its_own_system_calls_is_let_go(self):
+        self.assertIn("handles its own system calls", self.compare("own_memory", "dispatch"))
+
     def test_stack_whose_limit_the_program_raises(self):
         self.compare("own_memory", "stack")
 

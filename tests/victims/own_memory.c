@@ -3,6 +3,8 @@
 //   parts       calls whose lengths are no multiple of a page
 //   failing     calls that would empty memory, and fail
 //   halfway     calls that fail when they have done a part of their work
+//   guards      marks pages as guards, and touches them
+//   dispatch    has its own system calls sent to itself, as a byte of its memory says
 //   stack       raises its limit of the stack, and uses more than the usual one
 //   undumpable  makes itself undumpable, and uses memory that it gets then
 //   exec FILE   executes a file
@@ -12,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -24,6 +27,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "parent.h"
@@ -244,11 +248,63 @@ static void on_exit_of(const char* kind) {
     if (strcmp(kind, "exit-call") == 0) wait_for_alarm();
 }
 
+static sigjmp_buf behind_fault;
+
+static void on_fault(int number) {
+    siglongjmp(behind_fault, number);
+}
+
+static void touch(const char* what, volatile char* at) {
+    if (sigsetjmp(behind_fault, 1) == 0)
+        printf("%s: %d\n", what, (*at)++);
+    else
+        printf("%s: fault\n", what);
+}
+
+static void on_guards(void) {
+    enum { guard_install = 102, guard_remove = 103, pages = 8, lacking = 77 };
+    signal(SIGSEGV, on_fault);
+    char* at = ones(pages);
+    if (madvise(at + page, page, guard_install) != 0) exit(lacking);
+    touch("guard", at + page);
+    touch("before it", at);
+    printf("mprotect %d\n", mprotect(at, 3 * page, PROT_READ | PROT_WRITE));
+    touch("guard", at + page + 1);
+    printf("remove %d\n", madvise(at, 3 * page, guard_remove));
+    touch("no guard", at + page);
+    require(madvise(at + 4 * page, page, guard_install) == 0, "madvise");
+    printf("madvise %d\n", madvise(at + 3 * page, 3 * page, MADV_DONTNEED));
+    touch("guard", at + 4 * page);
+    touch("behind it", at + 5 * page);
+    printf("munmap %d\n", munmap(at, pages * page));
+}
+
+static volatile char selects_dispatch;
+
+static void on_dispatched(int number, siginfo_t* info, void* context) {
+    selects_dispatch = 0;
+    ucontext_t* interrupted = context;
+    interrupted->uc_mcontext.gregs[REG_RAX] = 7;
+    printf("%d %d\n", number, info->si_syscall);
+}
+
+static void on_dispatch(void) {
+    enum { set_dispatch = 59, lacking = 77 };
+    const struct sigaction action = {.sa_sigaction = on_dispatched, .sa_flags = SA_SIGINFO};
+    sigaction(SIGSYS, &action, NULL);
+    if (prctl(set_dispatch, 1, 0, 0, &selects_dispatch) != 0) exit(lacking);
+    selects_dispatch = 1;
+    long result = syscall(SYS_getuid);
+    printf("getuid %ld\n", result);
+}
+
 int main(int argc, char** argv) {
     const char* what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "parts") == 0) on_parts();
     if (strcmp(what, "failing") == 0) on_failing();
     if (strcmp(what, "halfway") == 0) on_halfway();
+    if (strcmp(what, "guards") == 0) on_guards();
+    if (strcmp(what, "dispatch") == 0) on_dispatch();
     if (strcmp(what, "stack") == 0) on_stack();
     if (strcmp(what, "undumpable") == 0) on_undumpable();
     if (strcmp(what, "exec") == 0 && argc > 2) execl(argv[2], argv[2], "nothing", NULL);

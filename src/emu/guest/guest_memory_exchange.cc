@@ -156,11 +156,10 @@ void GuestMemory::take_page(Chunk& chunk, GuestAddress start, GuestAddress end,
     const auto* mapping = map_.find(start);
     if (mapping && mapping->executable) tell_of_change(start.page());
     allow_code_write(start);
-    // What the guest cannot write to was emptied, or replaced.
-    if (mapping && mapping->writable && make_dirty(chunk, start.page()))
-        static_cast<void>(process.read(start, {host(start), end - start}));
-    else
-        drop_range(start.page(), start.page() + page_bytes);
+    // What the guest cannot write to was emptied, or replaced. What cannot be read became a guard.
+    const bool is_taken = mapping && mapping->writable && make_dirty(chunk, start.page()) &&
+                          process.read(start, {host(start), end - start});
+    if (!is_taken) drop_range(start.page(), start.page() + page_bytes);
 }
 
 }  // namespace shadowprof

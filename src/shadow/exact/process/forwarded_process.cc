@@ -1,6 +1,7 @@
 #include "shadow/exact/process/forwarded_process.h"
 
 #include <fmt/format.h>
+#include <linux/prctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -249,6 +250,10 @@ std::string ForwardedProcess::why_not_made(const CallRequest& request) const {
         return "it executes another program while it has several threads";
     if (threads > 1 && contains(calls_of_several_futexes, number))
         return "it waits for several futexes at once";
+    // The kernel would look at memory of the process that the worker has changed since.
+    if (number == SYS_prctl && request.cpu[Gpr::rdi] == PR_SET_SYSCALL_USER_DISPATCH &&
+        request.cpu[Gpr::rsi] != 0)
+        return "it handles its own system calls (PR_SET_SYSCALL_USER_DISPATCH)";
     if (number == SYS_userfaultfd) return "it handles page faults itself (userfaultfd)";
     if (threads >= GuestThreads::max_threads && (number == SYS_clone || number == SYS_clone3))
         return fmt::format("it has more than {} threads", GuestThreads::max_threads);
