@@ -107,6 +107,48 @@ def family(rounds):
 family(int(sys.argv[1]))
 """
 
+# Greenlets hand over to each other in turns. They copy their stacks to and from the same place.
+GREENLETS = """
+import greenlet, sys
+
+def work_first(rounds):
+    total = 0
+    for i in range(rounds):
+        total += i & 7
+    return total
+
+def work_second(rounds):
+    total = 0
+    for i in range(rounds):
+        total += i & 7
+    return total
+
+def work_third(rounds):
+    total = 0
+    for i in range(rounds):
+        total += i & 7
+    return total
+
+def first(rounds):
+    for _ in range(turns):
+        work_first(rounds)
+        others[1].switch(rounds)
+
+def second(rounds):
+    while True:
+        work_second(rounds)
+        others[2].switch(rounds)
+
+def third(rounds):
+    while True:
+        work_third(rounds)
+        others[0].switch(rounds)
+
+turns = int(sys.argv[1])
+others = [greenlet.greenlet(function) for function in (first, second, third)]
+others[0].switch(int(sys.argv[2]))
+"""
+
 # Versions whose frames are read (src/emu/watch/python_layout.h).
 KNOWN = ("3.11", "3.12", "3.13")
 
@@ -214,6 +256,29 @@ class Scripts(TestCase):
                 handled = sum(n for stack, n in stacks.items()
                               if stack[-2:] == ("in_handler", "spin"))
                 self.assertAlmostEqual(handled / in_thread, 1 / 3, delta=0.07)
+
+    def pythons_with_greenlets(self):
+        found = [python for python in {*self.pythons.values(), "/usr/bin/python3"}
+                 if os.path.exists(python) and version_of(python) in KNOWN and
+                 subprocess.run([python, "-c", "import greenlet"], capture_output=True,
+                                check=False).returncode == 0]
+        if not found:
+            self.skipTest("no interpreter with greenlets")
+        return found
+
+    def test_greenlets_have_no_frames_of_others(self):
+        self.script.write_text(GREENLETS)
+        for python in self.pythons_with_greenlets():
+            done, profile = self.profile(python, self.script, "100", "300",
+                                         options=("--mode=exact",))
+            self.assertEqual(done.code, 0, done.stderr)
+            work = {stack: n for stack, n in self.instructions(profile).items()
+                    if n and any(name.startswith("work_") for name in stack)}
+            for name in ("first", "second", "third"):
+                share = sum(n for stack, n in work.items() if stack[-2:] == (name, f"work_{name}"))
+                self.assertAlmostEqual(share / sum(work.values()), 1 / 3, delta=0.01)
+            for stack in work:
+                self.assertIn(stack[:-2], ((), ("<module>",)))
 
     def test_sampled_stacks_are_those_of_the_script(self):
         for version, python in self.pythons.items():

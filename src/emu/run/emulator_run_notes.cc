@@ -186,7 +186,8 @@ void Emulator::Run::note_stack_change() {
               .value = change->from,
               .key = change->to,
               .probe = stack_change_note,
-              .missed = change->may_leave_frames ? stack_may_leave_frames : 0});
+              .missed = (change->may_leave_frames ? stack_may_leave_frames : 0) |
+                        (change->returns_by_jump ? stack_returns_by_jump : 0)});
     for (const StackWatch::Words& words : change->words)
         note_one({.pc = pc_,
                   .value = words.value.value,
@@ -237,7 +238,12 @@ bool Emulator::Run::note_python() {
     const auto step = e_.python_->step(pc_, cpu());
     if (!step) return true;
     if (!step->frame) return note({.pc = pc_, .probe = script_leave_note});
-    return note_frame(*step->frame, {.probe = script_frame_note});
+    bool has_room = true;
+    for (const PythonFrame& caller : step->callers)
+        has_room &= note_frame(caller, {.probe = script_stack_note, .missed = caller.is_entry});
+    return note_frame(*step->frame,
+                      {.probe = script_frame_note, .missed = step->frame->is_entry}) &&
+           has_room;
 }
 
 // Notes the Python functions in which the current thread begins. Those for which there is no room

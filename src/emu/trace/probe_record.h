@@ -78,7 +78,9 @@ inline constexpr std::uint32_t allocation_note = system_call_note - 5;
 // numbers, those of the file's name in the upper half.
 inline constexpr std::uint32_t script_function_note = system_call_note - 6;
 inline constexpr std::uint32_t script_text_note = system_call_note - 7;
-// The interpreter goes on with the frame `value` of the function `pc`.
+// The interpreter goes on with the frame `value` of the function `pc`, which was called from the
+// frame `key`; `missed` is 1 where the interpreter was called for it. script_stack_notes before it
+// are of frames that it was called from.
 inline constexpr std::uint32_t script_frame_note = system_call_note - 8;
 // The interpreter is left, and goes on with no frame.
 inline constexpr std::uint32_t script_leave_note = system_call_note - 9;
@@ -96,12 +98,14 @@ inline constexpr std::uint32_t script_stack_end_note = system_call_note - 12;
 // stack_words_notes follow: pointers to code on the stack, from low addresses to high ones. `value`
 // is the pointer, `key` its address, and `missed` how often it stands there, one behind the other.
 // They are the last noted_stack_bytes below the new stack pointer, and all down to where a signal
-// has interrupted the thread.
+// has interrupted the thread. One at the new stack pointer itself may be a return address.
 inline constexpr std::uint32_t stack_change_note = system_call_note - 13;
 inline constexpr std::uint32_t stack_words_note = system_call_note - 14;
 inline constexpr std::uint64_t noted_stack_bytes = 4096;
 // A flag: both stack pointers may be of one stack, and all pointers to code between them are noted.
 inline constexpr std::uint32_t stack_may_leave_frames = 1;
+// A flag: control goes to what the new stack pointer points to by a jump.
+inline constexpr std::uint32_t stack_returns_by_jump = 2;
 // A signal has interrupted the thread before `pc`, or its handler returns (`missed` is 1). The
 // stack pointer was `value` and is `key`.
 inline constexpr std::uint32_t stack_set_note = system_call_note - 15;

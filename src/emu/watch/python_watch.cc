@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint64_t max_eval_bytes = 1 << 20;
 // The interpreter stores the address of its variable soon after its entry.
 constexpr int max_prologue_instructions = 64;
+constexpr int max_instructions_to_caller = 32;
 constexpr std::size_t max_cold_instructions = 1 << 14;
 constexpr int max_interpreters = 16, max_threads = 1024;
 
@@ -101,9 +102,25 @@ bool PythonWatch::writes_slot(const Instruction& instruction) const {
     return !is_on_stack(to->mem.base) && start == layout_.current_frame && to->size == 64;
 }
 
+// Compilers may store which frame it was called from behind the frame itself.
+GuestAddress PythonWatch::behind_caller(const Instruction& frame_store) {
+    GuestAddress at = frame_store.next();
+    for (int i = 0; i < max_instructions_to_caller; ++i) {
+        const auto instruction = decode(at);
+        if (!instruction || instruction->flow() != Flow::next) break;
+        at = instruction->next();
+        const auto* to = written_memory(*instruction);
+        const bool is_store = to && to->mem.index == ZYDIS_REGISTER_NONE &&
+                              to->mem.base != ZYDIS_REGISTER_RSP && to->size == 64 &&
+                              to->mem.disp.value == layout_.frame_previous;
+        if (is_store) return at;
+    }
+    return frame_store.next();
+}
+
 void PythonWatch::look_at(const Instruction& instruction) {
     if (instruction.flow() == Flow::ret) events_[instruction.address()] = Event::leaves;
-    if (writes_slot(instruction)) events_[instruction.next()] = Event::frame_set;
+    if (writes_slot(instruction)) events_[behind_caller(instruction)] = Event::frame_set;
 }
 
 void PythonWatch::find_events() {
@@ -215,8 +232,15 @@ std::vector<PythonFrame> PythonWatch::frames(const CpuState& cpu) {
     thread.frame = at.value_or(GuestAddress{});
     if (at && at->value != 0 && !is_of_function(*at))
         at = value<GuestAddress>(*at, layout_.frame_previous);
-    while (at && at->value != 0 && frames.size() < max_frames) {
-        const auto next = frame(*at);
+    if (at) frames = frames_from(*at);
+    if (!frames.empty()) thread.function = frames[0];
+    return frames;
+}
+
+std::vector<PythonFrame> PythonWatch::frames_from(GuestAddress at) {
+    std::vector<PythonFrame> frames;
+    while (at.value != 0 && frames.size() < max_frames) {
+        const auto next = frame(at);
         if (!next) break;
         frames.push_back(*next);
         at = next->previous;
@@ -224,13 +248,25 @@ std::vector<PythonFrame> PythonWatch::frames(const CpuState& cpu) {
     return frames;
 }
 
+// `last` is the innermost frame that was in progress before.
+std::vector<PythonFrame> PythonWatch::callers_elsewhere(const PythonFrame& frame,
+                                                        const std::optional<PythonFrame>& last) {
+    const bool is_elsewhere = last && frame.previous != last->frame && frame.frame != last->frame &&
+                              frame.frame != last->previous;
+    return is_elsewhere ? frames_from(frame.previous) : std::vector<PythonFrame>{};
+}
+
 std::optional<PythonWatch::Step> PythonWatch::step(GuestAddress pc, const CpuState& cpu) {
     const auto event = events_.find(pc);
     if (event == events_.end()) return std::nullopt;
-    if (event->second == Event::leaves) return Step{};
+    auto& thread = threads_[cpu.fs_base];
+    if (event->second == Event::leaves) {
+        if (layout_.frame_is_entry && thread.function)
+            thread.function = frame(thread.function->previous);
+        return Step{};
+    }
     const auto at = current_frame(cpu);
     if (!at || at->value == 0) return std::nullopt;
-    auto& thread = threads_[cpu.fs_base];
     if (!slot_ && *at == thread.frame) return std::nullopt;
     thread.frame = *at;
     // Where the thread's state has the frame, it is that of the caller just before the interpreter
@@ -239,10 +275,13 @@ std::optional<PythonWatch::Step> PythonWatch::step(GuestAddress pc, const CpuSta
     if (!slot_ && *at == caller) return std::nullopt;
     if (!is_of_function(*at)) {
         thread.caller = value<GuestAddress>(*at, layout_.frame_previous).value_or(GuestAddress{});
+        thread.function = frame(thread.caller);
         return Step{};
     }
     const auto frame = this->frame(*at);
-    return frame ? std::optional(Step{frame}) : std::nullopt;
+    if (!frame) return std::nullopt;
+    const auto last = std::exchange(thread.function, frame);
+    return Step{frame, callers_elsewhere(*frame, last)};
 }
 
 std::optional<std::string> PythonWatch::text(GuestAddress at) {

@@ -3,7 +3,8 @@
 //
 // The interpreter keeps the frame that executes in memory. In CPython 3.11 and 3.12 that is a
 // variable on its own stack, later a member of the thread's state. Instructions of the interpreter
-// that may write there are looked for in its code, and announced behind the write.
+// that may write there are looked for in its code, and announced behind the write, when it is also
+// known which frame the frame was called from.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,9 @@ class PythonWatch {
     struct Step {
         // The interpreter goes on with this frame; nothing: it is left.
         std::optional<PythonFrame> frame;
+        // If the frame was neither called by the last one nor has called it, as where greenlets
+        // hand over to each other: the frames that it was called from, the innermost first.
+        std::vector<PythonFrame> callers = {};
     };
     // What happens at a watched instruction that a thread is about to execute. Nothing: the thread
     // goes on with the frame that it had.
@@ -76,11 +80,15 @@ class PythonWatch {
 
     void find_events();
     void find_stack_slot();
+    GuestAddress behind_caller(const Instruction& frame_store);
     void look_at(const Instruction& instruction);
     void look_at_cold_code(std::vector<GuestAddress> entries);
     bool writes_slot(const Instruction& instruction) const;
     std::optional<Instruction> decode(GuestAddress at);
     std::optional<PythonFrame> frame(GuestAddress at);
+    std::vector<PythonFrame> frames_from(GuestAddress at);
+    std::vector<PythonFrame> callers_elsewhere(const PythonFrame& frame,
+                                               const std::optional<PythonFrame>& last);
     bool is_of_function(GuestAddress frame);
     std::optional<GuestAddress> thread_state(const CpuState& cpu);
     std::optional<GuestAddress> current_frame(const CpuState& cpu);
@@ -102,6 +110,7 @@ class PythonWatch {
     struct Thread {
         GuestAddress frame;
         GuestAddress caller;  // of the interpreter that is being left; 0: none is
+        std::optional<PythonFrame> function = {};  // the innermost that is in progress
     };
     std::unordered_map<std::uint64_t, Thread> threads_;  // by the base of FS
 };

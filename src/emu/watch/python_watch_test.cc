@@ -166,6 +166,32 @@ TEST_CASE_FIXTURE(Python311, "a frame that is set is read") {
     CHECK(watch.mark({function}) != other_line);
 }
 
+TEST_CASE_FIXTURE(Python311, "where another coroutine goes on, its callers are read") {
+    const auto function = code(layout, 0, 0, 1);
+    const auto a = frame(layout, function, 0), in_a = frame(layout, function, a),
+               b = frame(layout, function, 0), in_b = frame(layout, function, b);
+    REQUIRE(watch.watches({eval_at + 14}));
+    const auto callers = [&](std::uint64_t frame) {
+        current(frame);
+        const auto step = watch.step({eval_at + 14}, cpu);
+        REQUIRE(step);
+        return step->callers;
+    };
+    CHECK(callers(a).empty());
+    CHECK(callers(in_a).empty());
+    CHECK(callers(a).empty());
+    CHECK(callers(in_a).empty());
+    const auto other = callers(in_b);
+    REQUIRE(other.size() == 1);
+    CHECK(other[0].frame.value == b);
+    CHECK(callers(b).empty());
+    // The interpreter is left, and a function that it was called from goes on.
+    memory.put(b + layout.frame_previous, in_a);
+    CHECK(callers(b).empty());
+    CHECK(watch.step({eval_at + 27}, cpu));
+    CHECK(callers(frame(layout, function, in_a)).empty());
+}
+
 TEST_CASE_FIXTURE(Python311, "texts of all widths are UTF-8, and are cut") {
     const auto name_of = [&](std::u32string_view characters, std::uint32_t width) {
         const auto at = text(layout, characters, width, false);
@@ -241,7 +267,16 @@ TEST_CASE_FIXTURE(Python313, "the frame is a member of the thread's state") {
     REQUIRE(left);
     CHECK_FALSE(left->frame);
     CHECK_FALSE(set(outer));
-    REQUIRE(set(inner));
+    const auto again = set(inner);
+    REQUIRE(again);
+    CHECK(again->callers.empty());
+
+    // Another coroutine goes on.
+    const auto other = frame(layout, function, 0);
+    const auto called = set(frame(layout, function, other));
+    REQUIRE(called);
+    REQUIRE(called->callers.size() == 1);
+    CHECK(called->callers[0].frame.value == other);
 
     // Another sample begins in the same frames.
     memory.put(thread_at + layout.current_frame, outer);

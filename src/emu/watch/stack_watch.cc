@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 constexpr int max_instructions_behind = 64;
+constexpr int max_loads_of_handler = 16;
 // Loads of a register that lower the stack pointer no further may make room in a frame.
 constexpr std::uint64_t max_room_bytes = std::uint64_t{1} << 20;
 // Further apart, threads may come back to where they have left a stack.
@@ -110,11 +111,47 @@ std::optional<StackWatch::Source> StackWatch::source_of(const Instruction& instr
     }
 }
 
+// GCC's unwinder goes to the handler of an exception by `mov [rbp+rdx+8], handler`, which replaces
+// the return address of a call of the function that handles it, some loads of registers, and a
+// load of the stack pointer.
+bool StackWatch::replaces_return_address(const Instruction& instruction) const {
+    const auto operands = instruction.operands();
+    const bool is_store = instruction.mnemonic() == ZYDIS_MNEMONIC_MOV &&
+                          operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY &&
+                          operands[0].mem.base == ZYDIS_REGISTER_RBP &&
+                          operands[0].mem.index != ZYDIS_REGISTER_NONE &&
+                          operands[0].mem.scale == 1 && operands[0].mem.disp.value == word_bytes &&
+                          operands[0].size == 64;
+    if (!is_store) return false;
+    GuestAddress at = instruction.next();
+    for (int i = 0; i < max_loads_of_handler; ++i) {
+        const auto next = decode(at);
+        if (!next || next->flow() != Flow::next) return false;
+        if (source_of(*next)) return true;
+        at = next->next();
+    }
+    return false;
+}
+
+void StackWatch::remember_replaced(const Instruction& instruction, const CpuState& cpu) {
+    replaced_.reset();
+    const auto accesses = accesses_of(instruction, cpu);
+    if (!accesses) return;
+    for (const Access& access : *accesses)
+        if (const auto value = read_value<GuestAddress>(memory_, access.address))
+            replaced_ = {access.address.value, *value};
+}
+
 bool StackWatch::watches(const Instruction& instruction) {
+    const bool is_store = replaces_return_address(instruction);
+    if (is_store)
+        stores_.insert_or_assign(instruction.address(), instruction);
+    else if (!stores_.empty())
+        stores_.erase(instruction.address());
     const auto source = source_of(instruction);
     if (!source) {
         if (!loads_.empty()) loads_.erase(instruction.address());
-        return false;
+        return is_store;
     }
     Load load{.instruction = instruction, .source = *source};
     look_behind(load);
@@ -122,15 +159,28 @@ bool StackWatch::watches(const Instruction& instruction) {
     return true;
 }
 
+// GCC's unwinder and Boost's contexts return by a pop and a jump.
 void StackWatch::look_behind(Load& load) const {
     GuestAddress at = load.instruction.next();
+    std::optional<ZydisRegister> popped;
+    std::int64_t before_pop = 0;
     for (int i = 0; i < max_instructions_behind; ++i) {
         const auto instruction = decode(at);
         if (!instruction) return;
         load.end = instruction->flow();
+        if (load.end == Flow::indirect_jump && popped &&
+            is_register(instruction->operands()[0], *popped)) {
+            load.returns_by_jump = true;
+            load.behind_bytes = before_pop;
+        }
         if (load.end != Flow::next) return;
         const auto added = added_bytes(*instruction);
         if (!added) return;
+        load.pushes |= instruction->mnemonic() == ZYDIS_MNEMONIC_PUSH;
+        if (instruction->mnemonic() == ZYDIS_MNEMONIC_POP) {
+            popped = instruction->operands()[0].reg.value;
+            before_pop = load.behind_bytes;
+        }
         load.behind_bytes += *added;
         at = instruction->next();
     }
@@ -159,6 +209,8 @@ std::optional<std::uint64_t> StackWatch::loaded(const Load& load, const CpuState
 }
 
 std::optional<StackWatch::Change> StackWatch::step(GuestAddress pc, const CpuState& cpu) {
+    if (const auto store = stores_.find(pc); store != stores_.end())
+        remember_replaced(store->second, cpu);
     const auto known = loads_.find(pc);
     if (known == loads_.end()) return std::nullopt;
     const Load& load = known->second;
@@ -170,20 +222,28 @@ std::optional<StackWatch::Change> StackWatch::step(GuestAddress pc, const CpuSta
         *value + (is_sum ? from : 0) + static_cast<std::uint64_t>(load.behind_bytes);
     const bool leaves = load.end == Flow::ret || load.end == Flow::indirect_jump;
     if (!is_sum && !leaves && to <= from && from - to <= max_room_bytes) return std::nullopt;
-    Change change{.from = from, .to = to};
+    Change change{.from = from, .to = to, .returns_by_jump = load.returns_by_jump};
     const auto behind = left_at_.upper_bound(to);
     const auto left = behind == left_at_.begin() ? left_at_.end() : std::prev(behind);
     const bool is_known = left != left_at_.end() && to - left->first <= left->second;
     const bool is_above = to > from && to - from <= max_stack_bytes;
     change.may_leave_frames = is_above && (to - from <= far_bytes || !is_known);
     const std::uint64_t below = to - std::min(to, noted_stack_bytes);
-    if (change.may_leave_frames)
-        find_words(from, to, change.words);
-    else
-        find_words(is_known ? std::min(left->first, below) : below, to, change.words);
+    std::uint64_t start = from;
+    if (!change.may_leave_frames) start = is_known ? std::min(left->first, below) : below;
+    find_words(start, to, change.words);
+    if (leaves && !load.pushes) add_top(to, change.words);
     if (is_known && to - left->first <= switch_bytes) left_at_.erase(left);
     if (to < from || to - from > far_bytes) add_left(from, noted_stack_bytes);
     return change;
+}
+
+void StackWatch::add_top(std::uint64_t stack_pointer, std::vector<Words>& words) const {
+    std::vector<Words> top;
+    find_words(stack_pointer, stack_pointer + word_bytes, top);
+    if (!top.empty() && replaced_ && replaced_->address == stack_pointer)
+        top[0].value = replaced_->value;
+    words.insert(words.end(), top.begin(), top.end());
 }
 
 void StackWatch::add_left(std::uint64_t stack_pointer, std::uint64_t max_bytes) {

@@ -27,7 +27,9 @@ class StackWatch {
     // Whether step() is to be called before the instruction is executed.
     bool watches(const Instruction& instruction);
     // The same, for the instruction there that watches() was last called with.
-    bool is_watched(GuestAddress address) const { return loads_.contains(address); }
+    bool is_watched(GuestAddress address) const {
+        return loads_.contains(address) || stores_.contains(address);
+    }
 
     // Words that follow each other on the stack, are the same, and point to code.
     struct Words {
@@ -42,9 +44,12 @@ class StackWatch {
         std::uint64_t to = 0;
         // Whether both may be of one stack.
         bool may_leave_frames = false;
+        // Whether the word at `to` is popped, and control goes there by a jump.
+        bool returns_by_jump = false;
         // From low addresses to high ones: those between `from` and `to` if both may be of one
         // stack, else those from noted_stack_bytes below `to` on, or from where a signal has
-        // interrupted the thread.
+        // interrupted the thread. Then the one at `to`, where a return address may be. If an
+        // unwinder has just replaced that by the address of a handler, it is what was there before.
         std::vector<Words> words = {};
     };
     // What a thread does that is about to execute a watched instruction. Nothing: the stack only
@@ -69,9 +74,20 @@ class StackWatch {
         // What the straight-line code behind it adds to the stack pointer, and how that ends.
         std::int64_t behind_bytes = 0;
         Flow end = Flow::next;
+        bool returns_by_jump = false;
+        bool pushes = false;  // what is at the stack pointer then is not on the stack yet
+    };
+
+    // A return address that is about to be replaced.
+    struct Replaced {
+        std::uint64_t address = 0;
+        GuestAddress value;
     };
 
     static std::optional<Source> source_of(const Instruction& instruction);
+    bool replaces_return_address(const Instruction& instruction) const;
+    void remember_replaced(const Instruction& instruction, const CpuState& cpu);
+    void add_top(std::uint64_t stack_pointer, std::vector<Words>& words) const;
     void look_behind(Load& load) const;
     std::optional<Instruction> decode(GuestAddress at) const;
     std::optional<std::uint64_t> operand(const Instruction& instruction, std::size_t index,
@@ -82,6 +98,8 @@ class StackWatch {
 
     GuestSpace& memory_;
     std::unordered_map<GuestAddress, Load> loads_;
+    std::unordered_map<GuestAddress, Instruction> stores_;  // of handlers of exceptions
+    std::optional<Replaced> replaced_;                      // by the last of them
     // Where threads have left a stack for one far away, and how far above they may come back.
     std::map<std::uint64_t, std::uint64_t> left_at_;
 };

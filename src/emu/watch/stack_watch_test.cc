@@ -120,11 +120,22 @@ TEST_CASE("A jump over frames notes the pointers to code between, equal neighbou
     CHECK(change->may_leave_frames);
     CHECK(change->from == stack + 0x100);
     CHECK(change->to == stack + 0x180);
-    REQUIRE(change->words.size() == 2);
+    REQUIRE(change->words.size() == 3);
     CHECK(change->words[0].value == back);
     CHECK(change->words[0].address == stack + 0x100);
     CHECK(change->words[0].count == 2);
     CHECK(change->words[1].value == other);
+    CHECK(change->words[2].address == change->to);
+    CHECK_FALSE(change->returns_by_jump);
+}
+
+TEST_CASE("What is pushed behind the load is not on the stack yet") {
+    Watched watched({0x4c, 0x89, 0xc4, 0x51, 0xc3});  // mov rsp, r8; push rcx; ret
+    watched.space.put_word(stack + 0x178, (code + 0x10).value);
+    const auto change = watched.step(stack + 0x100, stack + 0x180);
+    REQUIRE(change);
+    CHECK(change->to == stack + 0x178);
+    CHECK(change->words.empty());
 }
 
 TEST_CASE("What is popped behind the load is behind the change") {

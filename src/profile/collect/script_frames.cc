@@ -1,11 +1,14 @@
 #include "profile/collect/script_frames.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace shadowprof {
 namespace {
 
 constexpr std::size_t max_text_bytes = 1024;
+// Of one function, in one call of the interpreter, that are looked for at once.
+constexpr std::size_t max_callers = 1 << 12;
 
 // The return address that stands for a function.
 CodeLocation return_to(CodeLocation place) {
@@ -17,6 +20,7 @@ CodeLocation return_to(CodeLocation place) {
 void ScriptFrames::begin_sample() {
     threads_.clear();
     places_.clear();
+    known_frames_.clear();
     text_.clear();
 }
 
@@ -59,8 +63,15 @@ CodeLocation ScriptFrames::place(std::string_view file, std::uint32_t line, std:
     return place;
 }
 
+void ScriptFrames::remember(const ProbeRecord& note) {
+    if (known_frames_.size() >= max_known_frames) known_frames_.clear();
+    known_frames_.insert_or_assign(note.value,
+                                   KnownFrame{place_of(note.pc), note.key, note.missed != 0});
+}
+
 void ScriptFrames::add_to_stack(const ProbeRecord& note) {
     Thread& thread = thread_of(note.thread);
+    if (note.probe == script_stack_note) remember(note);
     if (note.probe == script_interpreter_note) {
         thread.interpreter_start = {note.value};
         thread.interpreter_end = {note.key};
@@ -131,25 +142,73 @@ ContextId ScriptFrames::without_scripts(const StackTree& tree, ContextId at) con
     return at;
 }
 
+void ScriptFrames::push(StackTree& tree, Call& call, Thread& thread, std::uint64_t frame,
+                        CodeLocation place) {
+    call.at = tree.call(call.at, {return_to(place), tree.frame(call.at).function});
+    if (thread.frames.size() < max_frames)
+        thread.frames.push_back(
+            {.frame = frame, .calls = tree.calls(call.at), .native_calls = call.native_calls});
+}
+
+// The frames from which the function of `note` was called by the same call of the interpreter, the
+// innermost first.
+std::vector<ScriptFrames::Caller> ScriptFrames::known_callers(const ProbeRecord& note) const {
+    std::vector<Caller> callers;
+    bool is_entry = note.missed != 0;
+    for (std::uint64_t frame = note.key; !is_entry && callers.size() < max_callers;) {
+        const auto known = known_frames_.find(frame);
+        if (known == known_frames_.end()) break;
+        callers.push_back({frame, known->second.place});
+        is_entry = known->second.is_entry;
+        frame = known->second.previous;
+    }
+    return callers;
+}
+
+// Leaves the frame of `note` if it is in progress, and goes to that which it was called from. A
+// frame of which nothing is known was called by the innermost one.
+ScriptFrames::Call ScriptFrames::go_back(StackTree& tree, Call from, Thread& thread,
+                                         const ProbeRecord& note) const {
+    auto& frames = thread.frames;
+    const auto go_to = [&](std::size_t kept) {
+        frames.resize(kept);
+        const auto calls =
+            kept == 0 ? from.native_calls : std::max(frames.back().calls, from.native_calls);
+        while (tree.calls(from.at) > calls) from.at = tree.parent(from.at);
+        return from;
+    };
+    std::size_t outer = frames.size(), caller = 0;
+    for (; outer > 0 && frames[outer - 1].calls > from.native_calls; --outer) {
+        if (frames[outer - 1].frame == note.value) return go_to(outer - 1);
+        if (caller == 0 && frames[outer - 1].frame == note.key) caller = outer;
+    }
+    if (caller != 0 && note.missed == 0) return go_to(caller);
+    const bool is_entry = note.missed != 0 || (outer > 0 && frames[outer - 1].frame == note.key);
+    if (is_entry && note.key == 0 && outer > 0) {
+        frames.clear();
+        return {tree.child(0, {StackFrame::no_return, tree.frame(from.at).function}), 0};
+    }
+    const auto callers = is_entry ? std::vector<Caller>{} : known_callers(note);
+    if (!is_entry && callers.empty()) return from;
+    from = go_to(outer);
+    for (const Caller& each : callers | std::views::reverse)
+        if (tree.calls(from.at) + 2 <= StackTree::max_depth)
+            push(tree, from, thread, each.frame, each.place);
+    return from;
+}
+
 ContextId ScriptFrames::enter(StackTree& tree, ContextId at, const ProbeRecord& note) {
-    auto& frames = thread_of(note.thread).frames;
+    Thread& thread = thread_of(note.thread);
+    auto& frames = thread.frames;
+    remember(note);
     if (at == 0 || tree.calls(at) + 2 > StackTree::max_depth) return at;
-    const CodeLocation interpreter = tree.frame(at).function;
     while (!frames.empty() && frames.back().calls > tree.calls(at)) frames.pop_back();
     const bool is_known = !frames.empty() && frames.back().calls == tree.calls(at);
-    const std::size_t native =
-        is_known ? frames.back().native_calls : tree.calls(without_scripts(tree, at));
-    // A frame of this call of the interpreter goes on, or another function has its place.
-    for (auto each = frames.rbegin(); each != frames.rend() && each->calls > native; ++each) {
-        if (each->frame != note.value) continue;
-        while (tree.calls(at) >= each->calls) at = tree.parent(at);
-        frames.erase(std::prev(each.base()), frames.end());
-        break;
-    }
-    at = tree.call(at, {return_to(place_of(note.pc)), interpreter});
-    if (frames.size() < max_frames)
-        frames.push_back({.frame = note.value, .calls = tree.calls(at), .native_calls = native});
-    return at;
+    Call call{at, is_known ? frames.back().native_calls : tree.calls(without_scripts(tree, at))};
+    const bool is_called = is_known && frames.back().frame == note.key && note.missed == 0;
+    if (!is_called) call = go_back(tree, call, thread, note);
+    push(tree, call, thread, note.value, place_of(note.pc));
+    return call.at;
 }
 
 ContextId ScriptFrames::leave(const StackTree& tree, ContextId at, const ProbeRecord& note) {

@@ -4,7 +4,11 @@
 //
 // An interpreter may be called for a function, which then calls others without a call of the
 // interpreter. So a context has all functions for which one call of the interpreter executes, the
-// innermost last. A frame that comes again goes on: what it called has returned.
+// innermost last. A frame that comes again goes on: what it called has returned. A frame that was
+// called from another one than the innermost is of another coroutine, as greenlets are: then the
+// frames that it was called from take the place of those of this call of the interpreter. A
+// coroutine begins with a frame that was called from none, on top of another one's stack, which is
+// none of its own.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +41,8 @@ class ScriptFrames {
 
     // Takes script_text_note and script_function_note.
     void name_function(const ProbeRecord& note);
-    // Takes script_interpreter_note and script_stack_note of a thread that begins.
+    // Takes script_interpreter_note and script_stack_note of a thread that begins. Of a thread that
+    // has begun, a script_stack_note tells of a frame that goes on later.
     void add_to_stack(const ProbeRecord& note);
     // The stack that begin_thread() was called with.
     std::span<const GuestAddress> native_stack(std::uint32_t thread) {
@@ -68,10 +73,16 @@ class ScriptFrames {
   private:
     static constexpr std::size_t max_functions = 1 << 16;
     static constexpr std::size_t max_frames = 1 << 14;
+    static constexpr std::size_t max_known_frames = 1 << 16;
 
     struct StackFrameNote {
         ProbeRecord note;
         CodeLocation place;
+    };
+    struct KnownFrame {
+        CodeLocation place;
+        std::uint64_t previous = 0;
+        bool is_entry = false;
     };
     struct Thread {
         std::vector<GuestAddress> stack;
@@ -91,11 +102,26 @@ class ScriptFrames {
     }
     ContextId without_scripts(const StackTree& tree, ContextId at) const;
     std::vector<std::size_t> calls_of_interpreter(const Thread& thread) const;
+    void remember(const ProbeRecord& note);
+    struct Caller {
+        std::uint64_t frame = 0;
+        CodeLocation place;
+    };
+    std::vector<Caller> known_callers(const ProbeRecord& note) const;
+    // A context in a call of the interpreter, which was called where a context has `native_calls`.
+    struct Call {
+        ContextId at = 0;
+        std::size_t native_calls = 0;
+    };
+    static void push(StackTree& tree, Call& call, Thread& thread, std::uint64_t frame,
+                     CodeLocation place);
+    Call go_back(StackTree& tree, Call from, Thread& thread, const ProbeRecord& note) const;
 
     ScriptFunctions& functions_;
     std::vector<bool> is_script_;  // by module
     std::string text_;             // of script_text_notes, for the next function
     std::unordered_map<GuestAddress, CodeLocation> places_;
+    std::unordered_map<std::uint64_t, KnownFrame> known_frames_;  // by their addresses
     std::vector<Thread> threads_;
 };
 

@@ -39,8 +39,14 @@ struct Fixture {
         if (at == 0) at = tree.initial(std::span(&caller, 1));
         at = tree.call(at, {behind_call_of_interpreter, interpreter});
     }
-    void enter(std::uint64_t code, std::uint64_t frame) {
-        at = frames.enter(tree, at, {.pc = {code}, .value = frame, .probe = script_frame_note});
+    void enter(std::uint64_t code, std::uint64_t frame, std::uint64_t previous = 0,
+               bool is_entry = false) {
+        at = frames.enter(tree, at,
+                          {.pc = {code},
+                           .value = frame,
+                           .key = previous,
+                           .probe = script_frame_note,
+                           .missed = is_entry});
     }
     void leave() { at = frames.leave(tree, at, {.probe = script_leave_note}); }
     std::vector<CodeLocation> stack() const { return tree.frames(at); }
@@ -102,6 +108,66 @@ TEST_CASE_FIXTURE(Fixture, "functions of scripts are called between interpreter 
     }
     leave();
     CHECK(tree.calls(at) <= 3);
+}
+
+// Greenlets copy their stacks to and from the same place, so all have one native stack.
+TEST_CASE_FIXTURE(Fixture, "frames that were called from another one take the others' place") {
+    const auto f = name(1, "a.py", "f", 3), g = name(2, "a.py", "g", 7),
+               w = name(3, "a.py", "w", 9);
+    const auto called = call_of(behind_call_of_interpreter);
+    call_interpreter();
+    enter(1, 0x100, 0x10, true);
+    enter(3, 0x110, 0x100);
+    REQUIRE(stack() == std::vector{called, f, w, interpreter});
+    SUBCASE("of a function that was called before") {
+        enter(2, 0x200, 0x10, true);
+        CHECK(stack() == std::vector{called, g, interpreter});
+        enter(3, 0x210, 0x200);
+        CHECK(stack() == std::vector{called, g, w, interpreter});
+        enter(3, 0x110, 0x100);
+        CHECK(stack() == std::vector{called, f, w, interpreter});
+        enter(2, 0x200, 0x10, true);
+        CHECK(stack() == std::vector{called, g, interpreter});
+    }
+    SUBCASE("of a coroutine that begins") {
+        at = tree.call(at, {behind_call_of_helper, helper});
+        call_interpreter();
+        enter(2, 0x200, 0, true);
+        CHECK(stack() == std::vector{g, interpreter});
+        enter(3, 0x210, 0x200);
+        CHECK(stack() == std::vector{g, w, interpreter});
+    }
+    SUBCASE("of a function that is noted late") {
+        frames.add_to_stack(
+            {.pc = {2}, .value = 0x200, .key = 0x10, .probe = script_stack_note, .missed = 1});
+        enter(3, 0x210, 0x200);
+        CHECK(stack() == std::vector{called, g, w, interpreter});
+    }
+    SUBCASE("of nothing that is known") {
+        enter(3, 0x210, 0x200);
+        CHECK(stack() == std::vector{called, f, w, w, interpreter});
+    }
+    SUBCASE("in an outer call of the interpreter") {
+        at = tree.call(at, {behind_call_of_helper, helper});
+        call_interpreter();
+        enter(2, 0x200, 0x110, true);
+        enter(3, 0x310, 0x110);
+        CHECK(stack() ==
+              std::vector{called, f, w, call_of(behind_call_of_helper), called, w, interpreter});
+        enter(2, 0x200, 0x110, false);
+        CHECK(stack() ==
+              std::vector{called, f, w, call_of(behind_call_of_helper), called, g, interpreter});
+    }
+}
+
+TEST_CASE_FIXTURE(Fixture, "frames that call each other in a circle do no harm") {
+    call_interpreter();
+    enter(1, 0x100, 0x200);
+    enter(1, 0x200, 0x100);
+    enter(1, 0x300, 0x400);
+    enter(1, 0x400, 0x300);
+    enter(1, 0x500, 0x100);
+    CHECK(tree.calls(at) < StackTree::max_depth);
 }
 
 TEST_CASE_FIXTURE(Fixture, "a function without a name is a function") {

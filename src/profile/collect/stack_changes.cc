@@ -40,7 +40,7 @@ void StackChanges::take(const ProbeRecord& note, AddressResolver& resolver) {
                                .from = note.value,
                                .to = note.key,
                                .may_leave_frames = (note.missed & stack_may_leave_frames) != 0,
-                               .words = {}};
+                               .returns_by_jump = (note.missed & stack_returns_by_jump) != 0};
     } else if (note.probe == stack_set_note) {
         thread.interrupt = Interrupt{.from = note.value,
                                      .to = note.key,
@@ -49,7 +49,13 @@ void StackChanges::take(const ProbeRecord& note, AddressResolver& resolver) {
     } else if (thread.change && thread.change->words.size() < max_words) {
         // As a return address: the call before it may end its module.
         const CodeLocation call = resolver.resolve({note.value - 1});
-        thread.change->words.push_back({{{call.module, call.address + 1}, note.missed}, note.key});
+        const CodeLocation return_to{call.module, call.address + 1};
+        if (note.key == thread.change->to) {
+            thread.change->top = return_to;
+        } else {
+            thread.change->words.push_back({return_to, note.missed});
+            thread.change->addresses.push_back(note.key);
+        }
     }
 }
 
@@ -59,36 +65,35 @@ std::vector<ContextId*> StackChanges::contexts() {
     return contexts;
 }
 
-std::vector<StackWords> StackChanges::words_from(const Change& change, std::uint64_t address) {
-    std::vector<StackWords> words;
-    for (const Words& each : change.words)
-        if (each.address >= address) words.push_back(each.words);
-    return words;
+LeftStack StackChanges::Change::stack_from(std::uint64_t address) const {
+    const auto first = std::ranges::find_if(addresses, [&](auto each) { return each >= address; });
+    return {.words = std::span(words).subspan(static_cast<std::size_t>(first - addresses.begin())),
+            .top = top,
+            .returns_by_jump = returns_by_jump};
 }
 
-// Whether the thread has calls left over when it leaves those with return addresses in `words`.
-bool StackChanges::leaves_frames(const Followers& followers, std::span<const StackWords> words) {
+// Whether the thread has calls left over when it leaves those with return addresses in `stack`.
+bool StackChanges::leaves_frames(const Followers& followers, const LeftStack& stack) {
     if (followers.tree)
-        return followers.tree->calls(followers.tree->leave(followers.context, words)) != 0;
-    return followers.costs->calls_behind(followers.thread, words) != 0;
+        return followers.tree->calls(followers.tree->leave(followers.context, stack)) != 0;
+    return followers.costs->calls_behind(followers.thread, stack) != 0;
 }
 
 // The same for calls that are suspended. A stack without any ends below the stack pointer.
 bool StackChanges::leaves_calls(const Followers& followers, const Calls& calls,
-                                std::span<const StackWords> words) {
+                                const LeftStack& stack) {
     if (followers.tree)
-        return followers.tree->calls(followers.tree->leave(calls.context, words)) != 0;
-    LeftFrames left(words);
-    bool leaves = calls.costs.size() > 1;
-    for (std::size_t i = calls.costs.size(); i > 1 && left.goes_on(); --i)
-        if (left.has_left(calls.costs[i - 1].return_to)) leaves = i > 2;
-    return leaves;
+        return followers.tree->calls(followers.tree->leave(calls.context, stack)) != 0;
+    LeftFrames frames(stack);
+    for (std::size_t i = calls.costs.size(); i > 1 && frames.goes_on(); --i)
+        frames.look_at(calls.costs[i - 1].return_to);
+    return calls.costs.size() > frames.left() + 1;
 }
 
 ContextId StackChanges::leave(const Followers& followers, ContextId context,
-                              std::span<const StackWords> words) {
-    if (followers.costs) followers.costs->leave(followers.thread, words);
-    return followers.tree ? followers.tree->leave(context, words) : context;
+                              const LeftStack& stack) {
+    if (followers.costs) followers.costs->leave(followers.thread, stack);
+    return followers.tree ? followers.tree->leave(context, stack) : context;
 }
 
 void StackChanges::suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls) {
@@ -115,17 +120,17 @@ ContextId StackChanges::begin_stack(const Followers& followers) {
 
 ContextId StackChanges::change_behind(const Followers& followers) {
     const Change change = *std::exchange(threads_[followers.thread].change, {});
-    const auto words = words_from(change, change.from);
-    if (change.may_leave_frames && leaves_frames(followers, words)) {
+    const LeftStack left = change.stack_from(change.from);
+    if (change.may_leave_frames && leaves_frames(followers, left)) {
         suspended_.forget(change.from, change.to);
-        return leave(followers, followers.context, words);
+        return leave(followers, followers.context, left);
     }
     auto found = suspended_.take(change.to, [&](const Calls& calls, std::uint64_t stack_pointer) {
         const auto bytes = change.to - stack_pointer;
         if (bytes <= max_switch_bytes) return true;
         const bool is_noted = calls.is_interrupted || bytes <= noted_stack_bytes ||
                               (change.may_leave_frames && stack_pointer >= change.from);
-        return is_noted && leaves_calls(followers, calls, words_from(change, stack_pointer));
+        return is_noted && leaves_calls(followers, calls, change.stack_from(stack_pointer));
     });
     Calls calls{.context = followers.context};
     if (followers.costs) calls.costs = followers.costs->suspend(followers.thread);
@@ -133,7 +138,7 @@ ContextId StackChanges::change_behind(const Followers& followers) {
     suspend(followers, change.from, std::move(calls));
     if (!found) return resume(followers, {.context = begin_stack(followers)});
     const ContextId context = resume(followers, std::move(found->calls));
-    return leave(followers, context, words_from(change, found->stack_pointer));
+    return leave(followers, context, change.stack_from(found->stack_pointer));
 }
 
 ContextId StackChanges::change_before(const Followers& followers, CodeLocation entry) {

@@ -15,6 +15,7 @@
 #include "profile/code/block_registry.h"
 #include "profile/collect/script_frames.h"
 #include "profile/collect/suspended_stacks.h"
+#include "profile/flow/left_frames.h"
 #include "profile/kinds/call_costs/call_cost_collector.h"
 #include "profile/kinds/stacks/stack_tree.h"
 
@@ -61,15 +62,16 @@ class StackChanges {
   private:
     static constexpr std::size_t max_words = std::size_t{1} << 16;
 
-    struct Words {
-        StackWords words;
-        std::uint64_t address = 0;
-    };
+    // What lies on the stack below `to`, from low addresses to high ones.
     struct Change {
         CodeLocation at;
         std::uint64_t from = 0, to = 0;
-        bool may_leave_frames = false;
-        std::vector<Words> words;
+        bool may_leave_frames = false, returns_by_jump = false;
+        std::vector<StackWords> words;
+        std::vector<std::uint64_t> addresses;  // of `words`
+        std::optional<CodeLocation> top;       // the word at `to`
+
+        LeftStack stack_from(std::uint64_t address) const;
     };
     struct Interrupt {
         std::uint64_t from = 0, to = 0;
@@ -88,12 +90,10 @@ class StackChanges {
         bool is_interrupted = false;
     };
 
-    static std::vector<StackWords> words_from(const Change& change, std::uint64_t address);
-    static bool leaves_frames(const Followers& followers, std::span<const StackWords> words);
+    static bool leaves_frames(const Followers& followers, const LeftStack& stack);
     static bool leaves_calls(const Followers& followers, const Calls& calls,
-                             std::span<const StackWords> words);
-    ContextId leave(const Followers& followers, ContextId context,
-                    std::span<const StackWords> words);
+                             const LeftStack& stack);
+    ContextId leave(const Followers& followers, ContextId context, const LeftStack& stack);
     void suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls);
     ContextId begin_stack(const Followers& followers);
     ContextId resume(const Followers& followers, Calls calls);

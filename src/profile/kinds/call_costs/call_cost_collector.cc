@@ -4,6 +4,7 @@
 
 #include "profile/flow/call_steps.h"
 #include "profile/flow/flow.h"
+#include "profile/flow/left_frames.h"
 #include "profile/kinds/stacks/stack_tree.h"
 #include "profile/merge/join.h"
 
@@ -51,19 +52,18 @@ void CallCostCollector::resume(std::uint32_t number, std::span<const OpenCall> c
         open(of, StackFrame::no_return, known_[of.last].function, no_pair);
 }
 
-std::size_t CallCostCollector::calls_behind(std::uint32_t number,
-                                            std::span<const StackWords> words) const {
+std::size_t CallCostCollector::calls_behind(std::uint32_t number, const LeftStack& stack) const {
     if (number >= threads_.size()) return 0;
-    const auto& frames = threads_[number].frames;
-    LeftFrames left(words);
-    std::size_t kept = frames.size();
-    for (std::size_t i = frames.size(); i > 1 && left.goes_on(); --i)
-        if (left.has_left(frames[i - 1].return_to)) kept = i - 1;
+    const auto& calls = threads_[number].frames;
+    LeftFrames frames(stack);
+    for (std::size_t i = calls.size(); i > 1 && frames.goes_on(); --i)
+        frames.look_at(calls[i - 1].return_to);
+    const std::size_t kept = calls.size() - frames.left();
     return kept == 0 ? 0 : kept - 1;
 }
 
-std::size_t CallCostCollector::leave(std::uint32_t number, std::span<const StackWords> words) {
-    const auto kept = calls_behind(number, words);
+std::size_t CallCostCollector::leave(std::uint32_t number, const LeftStack& stack) {
+    const auto kept = calls_behind(number, stack);
     Thread& of = thread(number);
     while (of.frames.size() > kept + 1) close_last(of);
     return kept;

@@ -13,11 +13,12 @@
 
 #include "profile/code/block_view.h"
 #include "profile/code/index_table.h"
-#include "profile/flow/left_frames.h"
 #include "profile/profile.h"
 #include "profile/statistics/count_scale.h"
 
 namespace shadowprof {
+
+struct LeftStack;  // profile/flow/left_frames.h
 
 class CallCostCollector {
   public:
@@ -62,9 +63,9 @@ class CallCostCollector {
     void resume(std::uint32_t thread, std::span<const OpenCall> calls);
     // The thread leaves its innermost calls at once: see StackTree::leave(). Returns how many calls
     // are left over that have a return address.
-    std::size_t leave(std::uint32_t thread, std::span<const StackWords> words);
+    std::size_t leave(std::uint32_t thread, const LeftStack& stack);
     // How many it would leave over.
-    std::size_t calls_behind(std::uint32_t thread, std::span<const StackWords> words) const;
+    std::size_t calls_behind(std::uint32_t thread, const LeftStack& stack) const;
     // The thread is called at this place by no call of its own: a signal interrupts it.
     void interrupt(std::uint32_t thread, CodeLocation at, CodeLocation handler);
 

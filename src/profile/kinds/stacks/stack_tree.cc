@@ -4,6 +4,7 @@
 
 #include "profile/code/index_table.h"
 #include "profile/flow/flow.h"
+#include "profile/flow/left_frames.h"
 
 namespace shadowprof {
 namespace {
@@ -157,12 +158,14 @@ ContextId StackTree::copy(const StackTree& other, ContextId context) {
     return folded(here, node.folded, node.frame.function);
 }
 
-ContextId StackTree::leave(ContextId context, std::span<const StackWords> words) {
-    LeftFrames left(words);
+ContextId StackTree::leave(ContextId context, const LeftStack& stack) {
+    LeftFrames frames(stack);
     ContextId here = followed(context);
-    for (ContextId at = here; left.goes_on() && nodes_[at].parent != 0; at = nodes_[at].parent)
-        if (left.has_left(nodes_[at].frame.return_to)) here = nodes_[at].parent;
-    return here == followed(context) ? context : here;
+    for (ContextId at = here; frames.goes_on() && nodes_[at].parent != 0; at = nodes_[at].parent)
+        frames.look_at(nodes_[at].frame.return_to);
+    if (frames.left() == 0) return context;
+    for (std::size_t i = 0; i < frames.left(); ++i) here = nodes_[here].parent;
+    return here;
 }
 
 ContextId StackTree::common(ContextId a, ContextId b) const {

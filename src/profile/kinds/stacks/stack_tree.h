@@ -10,10 +10,11 @@
 
 #include "profile/code/block_registry.h"
 #include "profile/code/index_table.h"
-#include "profile/flow/left_frames.h"
 #include "profile/profile.h"
 
 namespace shadowprof {
+
+struct LeftStack;  // profile/flow/left_frames.h
 
 // Numbers a context within one tree. Parents have smaller numbers than their children. 0 is the
 // tree's root, in which nothing executes.
@@ -92,8 +93,8 @@ class StackTree {
     ContextId child(ContextId parent, const StackFrame& frame);
 
     // Returns the context of a thread in `context` that leaves its innermost calls at once: those
-    // whose return addresses are among `words`, which lie on the part of the stack that it leaves.
-    ContextId leave(ContextId context, std::span<const StackWords> words);
+    // whose return addresses lie on the part of the stack that it leaves.
+    ContextId leave(ContextId context, const LeftStack& stack);
     // The calls that both contexts have in progress.
     ContextId common(ContextId a, ContextId b) const;
 
