@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "emu/guest/guest_place.h"
 #include "emu/guest/page_bits.h"
 
 namespace shadowprof {
@@ -308,7 +309,7 @@ bool GuestMemory::write(GuestAddress to, std::span<const std::byte> from) {
 }
 
 bool GuestMemory::map(const Mapping& mapping) {
-    if (mapping.end <= mapping.start || mapping.end.value > user_end) return false;
+    if (mapping.end <= mapping.start || mapping.end.value > GuestPlace::user_end) return false;
     if (listener_) listener_(mapping.start, mapping.end);
     drop_range(mapping.start, mapping.end);
     replace(mapping.start, mapping.end, {mapping});

@@ -201,8 +201,6 @@ class GuestMemory final : public GuestSpace {
     bool protect(GuestAddress start, std::uint64_t size_bytes, Protection protection) override;
 
   private:
-    // The highest address that user space has with 4-level paging.
-    static constexpr std::uint64_t user_end = 0x7fff'ffff'f000;
     static constexpr std::uint64_t chunk_pages = 16;
     static constexpr std::uint64_t chunk_bytes = chunk_pages * page_bytes;
     static constexpr std::uint16_t all_pages = 0xffff;
@@ -268,9 +266,6 @@ class GuestMemory final : public GuestSpace {
     void replace(GuestAddress start, GuestAddress end, std::vector<Mapping> pieces);
     static MemoryMap read_own_map();
     std::optional<std::uint64_t> choose_delta() const;
-    std::optional<std::uint64_t> delta_downwards() const;
-    std::optional<std::uint64_t> delta_upwards() const;
-    std::uint64_t distance_below_own() const;
     bool fits(std::uint64_t delta) const;
     bool fits(const Mapping& mapping, std::uint64_t delta) const;
     bool make_room();

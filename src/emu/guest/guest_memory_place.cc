@@ -1,4 +1,4 @@
-// Where the guest's memory lies among this process's own, and how it is moved.
+// How the guest's memory is put among this process's own, and moved there.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -7,18 +7,11 @@
 #include <string>
 
 #include "emu/guest/guest_memory.h"
+#include "emu/guest/guest_place.h"
 #include "emu/guest/page_bits.h"
 
 namespace shadowprof {
 namespace {
-
-constexpr std::uint64_t mmap_minimum = 0x10000;
-constexpr std::uint64_t down_step = 0x0080'0000'0000;
-// Moves programs to between a position-independent program and its libraries, which is most likely
-// free here, even where sanitizers reserve memory.
-constexpr std::uint64_t usual_shift = 0x2000'0000'0000;
-// Kept free below a stack, the guest's and ours, whatever its limit is.
-constexpr std::uint64_t stack_growth_bytes = std::uint64_t{8} << 20;
 
 // False if `to` is not free.
 bool move_memory(std::span<std::byte> from, std::byte* to) {
@@ -41,56 +34,15 @@ MemoryMap GuestMemory::read_own_map() {
 }
 
 std::optional<std::uint64_t> GuestMemory::choose_delta() const {
-    if (map_.mappings().empty()) return 0;
-    if (bases_ == SegmentBases::by_kernel) return fits(0) ? 0 : delta_upwards();
-    if (const auto down = delta_downwards()) return down;
-    const auto up = delta_upwards();
-    return !up && fits(0) ? 0 : up;
-}
-
-std::optional<std::uint64_t> GuestMemory::delta_downwards() const {
-    // Preferably below everything of this process, so that no guest address reaches it.
-    const auto out_of_reach = own_.mappings().empty() ? 0 : distance_below_own();
-    if (out_of_reach != 0 && fits(0 - out_of_reach)) return 0 - out_of_reach;
-    if (fits(0 - usual_shift)) return 0 - usual_shift;
-    const auto lowest = map_.mappings().front().start.value;
-    for (auto down = lowest & ~(down_step - 1); down >= down_step; down -= down_step)
-        if (fits(0 - down)) return 0 - down;
-    return std::nullopt;
-}
-
-// The greatest distance that fits, of those that are tried.
-std::optional<std::uint64_t> GuestMemory::delta_upwards() const {
-    std::uint64_t highest = 0;
-    for (const auto& m : map_.mappings())
-        if (m.end.value <= user_end) highest = std::max(highest, m.end.value);
-    for (std::uint64_t up = (user_end - highest) & ~(page_bytes - 1); up >= page_bytes;
-         up = (up - up / 8 - page_bytes) & ~(page_bytes - 1))
-        if (fits(up)) return up;
-    return std::nullopt;
-}
-
-// How far down guests must be moved for user_end to lie below this process's lowest mapping; a
-// multiple of down_step.
-std::uint64_t GuestMemory::distance_below_own() const {
-    const auto lowest = std::min(own_.mappings().front().start.value, user_end);
-    return (user_end - lowest + down_step - 1) & ~(down_step - 1);
+    return GuestPlace(map_, own_).choose(bases_);
 }
 
 bool GuestMemory::fits(std::uint64_t delta) const {
-    return std::ranges::all_of(map_.mappings(), [&](const Mapping& m) { return fits(m, delta); });
+    return GuestPlace(map_, own_).fits(delta);
 }
 
-// Whether there is room for a mapping and its growth at this distance.
 bool GuestMemory::fits(const Mapping& m, std::uint64_t delta) const {
-    if (m.end.value > user_end) return true;
-    const auto start = m.start.value + delta, end = m.end.value + delta;
-    if (start < mmap_minimum || start > end || end > user_end) return false;
-    const auto below = m.name == "[stack]" ? stack_growth_bytes : page_bytes;
-    const auto* ours = own_.find_at_or_after({start - std::min(start, below)});
-    if (!ours) return true;
-    const auto above = ours->name == "[stack]" ? stack_growth_bytes : page_bytes;
-    return ours->start.value >= end + above;
+    return GuestPlace(map_, own_).fits(m, delta);
 }
 
 // Chooses another delta if the mappings do not fit at the present one. False if there is none, or
@@ -131,17 +83,17 @@ std::optional<GuestAddress> GuestMemory::find_free(std::uint64_t size_bytes) con
     // Below the stack, in the topmost gap that is large enough, with a guard page on each side.
     const auto& all = map_.mappings();
     const auto wanted = size_bytes + 2 * page_bytes;
-    GuestAddress top{user_end};
+    GuestAddress top{GuestPlace::user_end};
     std::optional<GuestAddress> elsewhere;  // does not fit at the present delta
     for (auto m = all.rbegin(); m != all.rend(); ++m) {
-        if (m->end.value > user_end) continue;
-        const bool below_stack = top.value != user_end;
+        if (m->end.value > GuestPlace::user_end) continue;
+        const bool below_stack = top.value != GuestPlace::user_end;
         if (below_stack && m->end < top && top - m->end >= wanted) {
             const auto start = top - size_bytes - page_bytes;
             if (fits({.start = start, .end = start + size_bytes}, delta_)) return start;
             if (!elsewhere) elsewhere = start;
         }
-        top = m->name == "[stack]" ? m->start - stack_growth_bytes : m->start;
+        top = m->name == "[stack]" ? m->start - GuestPlace::stack_growth_bytes : m->start;
     }
     return elsewhere;
 }

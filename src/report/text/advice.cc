@@ -35,15 +35,19 @@ std::string few_samples(const Profile& profile) {
     const auto samples =
         collected == sampling.counters.end() ? sampling.samples : collected->second;
     if (sampling.exact || samples == 0 || samples >= BatchSizes::min_batches) return "";
+    const auto without_room = count_of(sampling.ended, "no_room");
+    if (without_room >= samples) return "";
     const auto budget = profile.overhead.budget_percent;
     // A process that was attached to usually goes on.
     const RunInfo& run = profile.run;
-    const bool can_run_again = run.merged_runs == 1 && (run.exit_status || run.exit_signal);
+    const bool has_ended = run.exit_status || run.exit_signal;
+    // Where samples find no room, exact mode finds none either.
+    const bool can_count = run.merged_runs == 1 && has_ended && without_room == 0;
     std::vector<std::string> remedies = {"let it run longer"};
     if (budget > 0)
         remedies.push_back(
             fmt::format("allow it more than {} with --budget", percent(budget / 100)));
-    if (can_run_again) remedies.emplace_back("count everything with run --mode=exact");
+    if (can_count) remedies.emplace_back("count everything with run --mode=exact");
     return fmt::format("Only {}: shares may be far off. Remedies: {}.", counted(samples, "sample"),
                        fmt::join(remedies, "; "));
 }

@@ -46,6 +46,17 @@ TEST_CASE("few samples are told, with what gives more") {
     CHECK(advice_for(profile).empty());
 }
 
+TEST_CASE("exact mode is no remedy where samples found no room") {
+    Profile profile = rich_profile();
+    profile.sampling.counters["samples_collected"] = 3;
+    profile.sampling.ended["no_room"] = 1;
+    CHECK(advice_for(profile) ==
+          std::vector<std::string>{
+              "Only 3 samples: shares may be far off. Remedies: let it run longer."});
+    profile.sampling.ended["no_room"] = 3;
+    CHECK(advice_for(profile).empty());
+}
+
 TEST_CASE("what exact mode did not cover comes first") {
     Profile profile = rich_profile();
     profile.sampling.exact.emplace().stopped_early = "it runs 32-bit code";

@@ -147,6 +147,12 @@ void SampleResults::fill_notes(Profile& profile, std::uint64_t taken) const {
     if (stats_.samples != 0 && taken == 0)
         profile.notes.emplace_back(
             "no samples could be taken: whenever one was due, the process did not run");
+    if (const auto found = stats_.ended.find(std::string(name(SampleEnd::no_room)));
+        found != stats_.ended.end())
+        profile.notes.push_back(
+            fmt::format("{} could not be emulated: the program's mappings leave no room for them "
+                        "in the emulator's memory, nor would they in exact mode",
+                        numbered(found->second, "sample")));
     for (const auto& [reason, times] : end_reasons_)
         profile.notes.push_back(fmt::format("{} ended by {}", numbered(times, "sample"), reason));
     for (const MissRow& row : miss_rows)

@@ -27,4 +27,16 @@ TEST_CASE("counts are scaled by the first sample, or at the end if none has coun
     }
 }
 
+TEST_CASE("samples without room are told of, once") {
+    ModuleTable modules;
+    const ProcessProfile profile({}, modules);
+    SampleResults results(profile, std::nullopt);
+    results.add({.end = SampleEnd::no_room});
+    results.add({.end = SampleEnd::no_room});
+    Profile filled;
+    results.fill_notes(filled, 2);
+    REQUIRE(filled.notes.size() == 1);
+    CHECK(filled.notes[0].starts_with("2 samples could not be emulated"));
+}
+
 }  // namespace shadowprof::sample_results_test
