@@ -118,6 +118,7 @@ Result<ProcStatus> ProcStatus::parse(std::string_view text) {
         .pending_signals = signal_set(text, "SigPnd") | signal_set(text, "ShdPnd"),
         .blocked_signals = signal_set(text, "SigBlk"),
         .ignored_signals = signal_set(text, "SigIgn"),
+        .caught_signals = signal_set(text, "SigCgt"),
         .kernel_thread = status_field(text, "VmSize").empty() && state.front() != 'Z',
     };
 }

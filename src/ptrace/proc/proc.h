@@ -31,6 +31,7 @@ struct ProcStatus {
     std::uint64_t pending_signals = 0;  // for the thread or the process; bit 0 is signal 1
     std::uint64_t blocked_signals = 0;
     std::uint64_t ignored_signals = 0;
+    std::uint64_t caught_signals = 0;  // those with a handler
     bool kernel_thread = false;
 
     // Missing fields keep their defaults. Without State and Tgid the text is ErrorCode::invalid.

@@ -90,6 +90,8 @@ void Target::resume() {
 }
 
 bool Target::handle(const WaitEvent& event) {
+    if (!event.status.is_end() && event.status.kind() != WaitStatus::Kind::syscall_stop)
+        ++event_stops_;
     if (!threads_.contains(event.pid)) return adopt_unknown(event);
     take_status(event.pid, event.status, held_);
     calm_down();
@@ -100,7 +102,7 @@ bool Target::handle(const WaitEvent& event) {
 bool Target::adopt_unknown(const WaitEvent& event) {
     if (event.status.is_end()) {
         if (event.pid != pid_) return foreign_.erase(event.pid) != 0;
-        end_ = event.status;  // the end of our child, after the detach
+        note_unseen_end(event.status);  // the end of our child, after the detach
         return true;
     }
     if (is_thread_of(pid_, event.pid)) {
@@ -138,6 +140,7 @@ void Target::resume_one(pid_t tid, const WaitStatus& status) {
     StoppedThread thread(*hub_, tid, status);
     int signal = status.kind() == WaitStatus::Kind::signal_stop ? status.signal() : 0;
     if (signal == SIGSTOP && is_immune_to_stop(pid_, thread)) signal = 0;
+    if (signal != 0 && would_survive(thread, signal)) return let_die(thread, signal);
     if (watcher_ && signal != 0) watcher_->on_signal(tid, signal);
     if (watcher_ && status.kind() == WaitStatus::Kind::syscall_stop)
         watcher_->on_syscall_stop(thread);
@@ -205,6 +208,8 @@ void Target::note_ends_of_all_but(pid_t tid) {
 std::vector<ThreadLife> Target::thread_lives() const {
     auto lives = ended_threads_.list();
     for (const auto& [tid, thread] : threads_) lives.push_back({tid, thread.began, std::nullopt});
+    if (let_go_)
+        for (const auto& [tid, began] : let_go_->began) lives.push_back({tid, began, std::nullopt});
     return lives;
 }
 
@@ -225,14 +230,14 @@ void Target::note_end(pid_t tid, const WaitStatus& status) {
 }
 
 bool Target::is_asleep() const {
-    return std::none_of(threads_.begin(), threads_.end(), [this](const auto& entry) {
-        return read_thread_state(pid_, entry.first).value_or('X') == 'R';
+    return std::ranges::none_of(thread_ids(), [this](pid_t tid) {
+        return read_thread_state(pid_, tid).value_or('X') == 'R';
     });
 }
 
 bool Target::is_ready_on(int processor) const {
-    return std::ranges::any_of(threads_, [&](const auto& entry) {
-        const auto stat = read_thread_stat(pid_, entry.first);
+    return std::ranges::any_of(thread_ids(), [&](pid_t tid) {
+        const auto stat = read_thread_stat(pid_, tid);
         return stat && stat->state == 'R' && stat->cpu == processor;
     });
 }
@@ -244,6 +249,7 @@ pid_t Target::live_thread_id() const {
 }
 
 std::vector<pid_t> Target::thread_ids() const {
+    if (let_go_) return read_thread_ids(pid_).value_or(std::vector<pid_t>{});
     std::vector<pid_t> ids;
     for (const auto& [tid, thread] : threads_)
         if (!thread.dead) ids.push_back(tid);

@@ -16,10 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/files/fd.h"
 #include "base/memory_map.h"
 #include "base/memory_range.h"
 #include "base/result.h"
 #include "base/urgency.h"
+#include "ptrace/proc/proc.h"
 #include "ptrace/process/sleep_state.h"
 #include "ptrace/process/stop_course.h"
 #include "ptrace/process/wake_rate.h"
@@ -145,7 +147,8 @@ class Target {
     const std::vector<std::string>& executed_command() const { return executed_command_; }
     // False once it executes a program that is not for x86-64. The owner should then detach.
     bool is_supported() const { return is_supported_; }
-    bool is_detached() const { return detached_; }
+    // Whether it is traced no longer, and will not be again.
+    bool is_detached() const { return detached_ && !let_go_; }
     std::size_t thread_count() const { return threads_.size(); }
     std::vector<pid_t> thread_ids() const;
     // Its threads from first to last, but for some that have ended.
@@ -197,6 +200,21 @@ class Target {
     // thread that does not notice is stopped, and after a second any thread. Errors: those of
     // stop() and of RemoteSyscall. No effect on a target that has ended or is detached.
     Result<void> detach(Sleepers sleepers = Sleepers::stop);
+
+    // Ends the tracing for a while, unnoticed by sleepers. Processes that it creates meanwhile are
+    // not followed. The target has no threads until seize_again(), and stop() finds none. Errors:
+    // those of detach().
+    Result<void> let_go();
+    // Traces a target that was let go again. exec_count() is another one if it may have executed a
+    // program meanwhile. After an error it is let go as before. Errors: those of attach(); gone.
+    Result<void> seize_again();
+    bool is_let_go() const { return let_go_.has_value(); }
+    // To be called now and then: notes an end that no status tells, as that of a target that was
+    // let go and is no child of ours. end() then says only that it has ended, or by which signal.
+    void look_for_end();
+    // Returns how many stops were handled since the last call that nobody has asked for: at
+    // signals, and where threads and processes are born or programs executed.
+    std::uint64_t take_event_stops() { return std::exchange(event_stops_, 0); }
 
     // Returns a `syscall` instruction in the target's code, verified to be there now. Prefers one
     // that is followed by a return, so that a thread without a stack dies at once.
@@ -256,6 +274,12 @@ class Target {
         bool waits_for_futex = false;  // before the last stop
     };
 
+    // What is known of a target that was let go.
+    struct LetGo {
+        std::map<pid_t, std::chrono::steady_clock::time_point> began;  // of its threads
+        std::vector<AuxiliaryEntry> program;                           // tells programs apart
+    };
+
     Target(WaitHub& hub, pid_t pid, Forks forks);
     Result<void> seize_all();
     Result<bool> seize_those_in_the_making();
@@ -276,6 +300,12 @@ class Target {
     void note_ends_of_all_but(pid_t tid);
     bool adopt_unknown(const WaitEvent& event);
     bool detach_late(const WaitEvent& event);
+    void note_unseized_life(LetGo left);
+    void note_unseen_end(const WaitStatus& status);
+    bool is_namespace_init();
+    bool would_survive(const StoppedThread& thread, int signal);
+    void let_die(StoppedThread& thread, int signal);
+    void watch_for_end();
     void resume_one(pid_t tid, const WaitStatus& status);
     Result<void> settle_all(StopCourse& course);
     std::vector<pid_t> moving() const;
@@ -307,7 +337,12 @@ class Target {
     std::shared_ptr<const Urgency> urgency_;
     std::weak_ptr<const Urgency> last_urgency_;  // others may keep it alive
     std::set<pid_t> late_;
-    bool detached_ = false;
+    bool detached_ = false;  // also if it was let go
+    std::optional<LetGo> let_go_;
+    UniqueFd end_watch_;          // a pidfd, where no status will tell the end
+    std::optional<int> dies_of_;  // this signal, since it was let die
+    std::optional<bool> is_namespace_init_;
+    std::uint64_t event_stops_ = 0;
     std::uint64_t exec_count_ = 0;
     std::vector<std::string> executed_command_;
     std::chrono::steady_clock::time_point stop_began_, stop_ended_;

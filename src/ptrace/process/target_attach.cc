@@ -69,8 +69,9 @@ Result<bool> Target::seize_new() {
 
 Result<void> Target::seize(pid_t tid) {
     const auto seized = ptrace_call(PTRACE_SEIZE, tid, 0, ptrace_options(), "PTRACE_SEIZE");
-    // A thread created by a seized one is seized already.
-    if (seized || (tid != pid_ && is_traced_by_us(tid))) {
+    // A thread created by a seized one is seized already. So is one that slept when the target was
+    // let go.
+    if (seized || ((tid != pid_ || let_go_) && is_traced_by_us(tid))) {
         threads_[tid];
         return {};
     }

@@ -93,7 +93,7 @@ void Target::detach_all(std::vector<StoppedThread>& threads) {
     for (const auto& [tid, thread] : threads_) {
         if (thread.stop) static_cast<void>(StoppedThread(*hub_, tid, *thread.stop).detach());
     }
-    note_ends_of_all_but(0);
+    if (!let_go_) note_ends_of_all_but(0);
     threads_.clear();
     late_.clear();
     calm_down();

@@ -50,7 +50,8 @@ Target* TargetFamily::take_in(const WaitEvent& event) {
     if (event.status.is_end()) return nullptr;
     const auto status = read_proc_status(event.pid);
     if (!status) return nullptr;
-    if (status->tgid != event.pid) return find_process(status->tgid);
+    if (Target* known = find_process(status->tgid)) return known;
+    if (status->tgid != event.pid) return nullptr;
     if (is_stray_replica(StoppedThread(hub_, event.pid, event.status))) {
         ::kill(event.pid, SIGKILL);
         hub_.discard(event.pid);

@@ -24,6 +24,9 @@ class WaitStatus {
     // PTRACE_SEIZE with PTRACE_O_TRACESYSGOOD.
     static WaitStatus decode(int raw);
 
+    // Of a process whose end nobody told: Kind::other.
+    static WaitStatus unknown() { return {Kind::other, 0}; }
+
     Kind kind() const { return kind_; }
     // Needs an exited process.
     int exit_code() const { return value_; }

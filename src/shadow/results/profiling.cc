@@ -26,7 +26,7 @@ double profiler_cpu_seconds(const Profile& profile) {
 void set_exit(RunInfo& run, const WaitStatus& end) {
     if (end.kind() == WaitStatus::Kind::killed)
         run.exit_signal = end.signal();
-    else
+    else if (end.kind() == WaitStatus::Kind::exited)
         run.exit_status = end.exit_code();
 }
 
