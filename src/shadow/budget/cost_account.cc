@@ -53,7 +53,7 @@ void end_child(WaitHub& hub, pid_t child) {
 
 double CostAccount::total_seconds() const {
     return static_cast<double>(stopped_ns_ + syscall_stops_ns_) / 1e9 +
-           fault_prices_.seconds(induced_faults_) + theft_seconds_;
+           fault_prices_.seconds(induced_faults_) + event_stops_seconds_ + theft_seconds_;
 }
 
 double CostAccount::estimated_slowdown_percent(double target_seconds) const {

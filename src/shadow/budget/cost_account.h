@@ -43,6 +43,8 @@ class CostAccount {
     // Adds time in which single threads of the target stood still at recorded system calls.
     void add_syscall_stops(std::uint64_t nanoseconds) { syscall_stops_ns_ += nanoseconds; }
     std::uint64_t syscall_stops_ns() const { return syscall_stops_ns_; }
+    // Adds time in which it stood still at signals and births.
+    void add_event_stops(double seconds) { event_stops_seconds_ += seconds; }
     // Adds time in which the target waited for processors that shadowprof had.
     void add_theft(double seconds) { theft_seconds_ += seconds; }
 
@@ -61,6 +63,7 @@ class CostAccount {
     std::vector<std::uint64_t> forks_ns_;
     InducedFaults induced_faults_;
     std::uint64_t syscall_stops_ns_ = 0;
+    double event_stops_seconds_ = 0;
     double theft_seconds_ = 0;
 };
 

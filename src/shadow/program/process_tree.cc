@@ -31,8 +31,10 @@ ProcessTree::ProcessTree(WaitHub& hub, Target& first, Clock::time_point start)
 void ProcessTree::update(Clock::time_point now) {
     family_.adopt_births();
     note_births(now);
-    for (auto& [number, process] : processes_)
+    for (auto& [number, process] : processes_) {
+        process.target->look_for_end();
         if (process.target->exec_count() != process.known_exec_count) note_exec(process);
+    }
     std::erase_if(processes_, [&](const auto& entry) {
         const auto& [number, process] = entry;
         if (!process.target->end()) return false;

@@ -22,6 +22,7 @@
 #include "shadow/budget/kind_choice.h"
 #include "shadow/budget/processor_theft.h"
 #include "shadow/budget/standing_cost.h"
+#include "shadow/budget/stop_allowance.h"
 #include "shadow/input/input_need.h"
 #include "shadow/program/code_speeds.h"
 #include "shadow/program/fault_price.h"
@@ -57,6 +58,8 @@ struct SampledProcess {
     FaultWatch faults;
     ProcessorTheft theft;
     StandingCost standing;
+    StopAllowance stops;
+    bool was_let_go = false;  // because of its stops, once or more
     KindChoice kinds;
     CodeSpeeds speeds;
     FaultStorms storms;
@@ -102,7 +105,8 @@ class ProcessTree {
     Target& first() { return *processes_.at(0).target; }
     // The processes that live, and the first one, by number.
     const std::map<std::uint64_t, SampledProcess>& processes() const { return processes_; }
-    // Null if the process has ended, or was let go.
+    std::map<std::uint64_t, SampledProcess>& processes() { return processes_; }
+    // Null if the process has ended, or was let go for good.
     SampledProcess* find(std::uint64_t number);
     // A process that executes a program that is not for x86-64; null if there is none.
     SampledProcess* find_unsupported();

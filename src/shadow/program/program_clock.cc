@@ -36,6 +36,11 @@ void ProgramClock::update(const ProcessTree& processes, Clock::time_point now) {
         const Target& target = *sampled.target;
         if (target.end() || target.is_detached()) continue;
         auto& process = processes_[number];
+        if (target.is_let_go()) {
+            if (now >= process.next_take) take(number, process, now);
+            next_take_ = std::min(next_take_, process.next_take);
+            continue;
+        }
         const bool is_other_program = process.exec_count != target.exec_count();
         const bool is_changed = is_other_program || process.thread_count != target.thread_count();
         if (now >= process.next_take || is_changed) {

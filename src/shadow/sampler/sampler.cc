@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/files/fd.h"
@@ -40,6 +41,7 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       hub_(hub),
       settings_(options.bursts, options.profiles),
       costs_(options_, hub),
+      event_stops_(costs_.stop_price_ns()),
       design_(options_, settings_, seed),
       schedule_(pace_of(options, costs_), design_.random()()),
       results_(profile, options.until_converged_percent),
@@ -109,7 +111,9 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
         take_runner_events();
         if (target.end()) return {};
         TRY(detach_unsupported());
+        let_go_where_stops_are_too_many();
         const auto now = Clock::now();
+        follow_those_that_wait(now);
         take_commands(now);
         check_for_end(end, now);
         read_clock(now);
@@ -146,7 +150,9 @@ void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
     const auto ns = to_ns(longest);
     const timespec timeout = {static_cast<time_t>(ns / 1'000'000'000),
                               static_cast<long>(ns % 1'000'000'000)};
+    const auto start = Clock::now();
     ppoll(waiting, std::size(waiting), &timeout, nullptr);
+    waited_ += Clock::now() - start;
     signalfd_siginfo seen;
     while (read(child_signals_.get(), &seen, sizeof seen) > 0) {
     }
@@ -172,6 +178,10 @@ bool Sampler::take_statuses() {
         if (event) processes_->handle(*event);
         all = !event;
     }
+    const auto paused = costs_.stopped() - std::exchange(paused_, costs_.stopped());
+    costs_.add_event_stops(event_stops_.charge(*processes_, Clock::now(),
+                                               std::exchange(waited_, {}) + paused,
+                                               costs_.share_for_event_stops()));
     processes_->update(Clock::now());
     return all;
 }
@@ -187,6 +197,37 @@ Result<void> Sampler::detach_unsupported() {
     }
     nothing_to_sample_ = processes_->has_nothing_to_sample();
     return {};
+}
+
+// Until their next sample they run without us. What lives on of their samples needs them followed.
+void Sampler::let_go_where_stops_are_too_many() {
+    if (give_up_) return;
+    while (auto* process = EventStops::find_used_up(*processes_)) {
+        const auto number = process->number;
+        drop_plan();
+        drop_if([&](std::uint64_t each) { return each == number; });
+        if (const auto cost = event_stops_.let_go(*process))
+            costs_.add_event_stops(*cost);
+        else
+            results_.add_refusal(cost.error());
+        processes_->update(Clock::now());
+    }
+}
+
+// A process that sleeps has no samples, but what it starts has, if the process is followed then.
+void Sampler::follow_those_that_wait(Clock::time_point now) {
+    if (give_up_ || !may_take_more(now)) return;
+    while (auto* process = EventStops::find_waiting(*processes_)) follow(*process);
+}
+
+// Follows a process that was let go. Returns false if that is refused.
+bool Sampler::follow(SampledProcess& process) {
+    const auto cost = event_stops_.follow_again(process);
+    if (cost)
+        costs_.add_event_stops(*cost);
+    else
+        results_.add_refusal(cost.error());
+    return cost.has_value();
 }
 
 Result<void> Sampler::detach(Target::Sleepers sleepers) {
@@ -274,6 +315,7 @@ void Sampler::fill(Profile& profile, Clock::time_point end, FillFromSource fill_
     }
     settings_.fill(profile.sampling);
     for (const auto* source : sources_) (source->*fill_from_source)(profile);
+    event_stops_.fill(profile, costs_.share().has_value());
     costs_.fill(profile, std::max(seconds, processes_ ? processes_->process_seconds() : 0.0));
     profile.run.seconds = seconds;
     if (processes_) processes_->fill(profile, end);

@@ -14,6 +14,7 @@
 #include "ptrace/process/target.h"
 #include "shadow/emulation/runner_pool.h"
 #include "shadow/input/input_recorder.h"
+#include "shadow/program/event_stops.h"
 #include "shadow/program/process_tree.h"
 #include "shadow/program/processors.h"
 #include "shadow/program/program_clock.h"
@@ -104,6 +105,9 @@ class Sampler {
     Clock::duration sleep_time(Clock::time_point now) const;
     bool take_statuses();
     Result<void> detach_unsupported();
+    void let_go_where_stops_are_too_many();
+    void follow_those_that_wait(Clock::time_point now);
+    bool follow(SampledProcess& process);
     void take_commands(Clock::time_point now);
     void obey(const SamplingCommand& command, Clock::time_point now);
     using FillFromSource = void (SampleSource::*)(Profile& profile) const;
@@ -125,7 +129,9 @@ class Sampler {
     void plan_or_visit(Clock::time_point now);
     void try_plan(Clock::time_point now);
     void plan(SampleRunner::Lease runner, Clock::time_point now);
-    void plan(SampledProcess& process, SampleRunner::Lease runner, Clock::time_point now);
+    bool follow_again(SampledProcess& process, Clock::time_point now);
+    void plan(SampledProcess& process, SampleRunner::Lease runner, Clock::time_point now,
+              bool is_paid);
     void wait_for_moment(SampledProcess& process, NextSample next);
     void take(NextSample next, Clock::time_point now);
     void on_tried(SampledProcess& process, const NextSample& next,
@@ -151,6 +157,7 @@ class Sampler {
     TakeDump take_dump_;
     SamplingSettings settings_;
     SamplingCosts costs_;
+    EventStops event_stops_;
     SampleDesign design_;
     SampleSchedule schedule_;
     SampleResults results_;
@@ -174,6 +181,8 @@ class Sampler {
     std::optional<OwnProcessors::Visit> visit_;      // for the next sample
     WaitingProcessor waiting_processor_of_several_;  // used if there are several processes
     std::uint64_t taken_ = 0;                        // samples that count toward max_samples
+    Clock::duration waited_{};                       // for statuses, since they were taken last
+    std::chrono::nanoseconds paused_{};              // SamplingCosts::stopped() at that time
     bool nothing_to_sample_ = false;
     bool detached_ = false;
     // Set when sampling ends: until when samples under way may go on.

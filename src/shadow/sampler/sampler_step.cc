@@ -111,13 +111,15 @@ void Sampler::try_plan(Clock::time_point now) {
 void Sampler::plan(SampleRunner::Lease runner, Clock::time_point now) {
     const auto taken = visit_ ? std::optional(sched_getcpu()) : std::nullopt;
     auto* process = processes_->choose(design_.random(), now, taken);
-    const bool sleeps = process && process->sleeps_on();
+    const bool sleeps = process && !process->target->is_let_go() && process->sleeps_on();
     costs_.pass(now, static_cast<double>(processes_->running()));
     if (!process) {
         waiting_processor_of_several_.on_asleep();
         results_.add_idle();
         return schedule_next(nullptr);
     }
+    const bool was_let_go = process->target->is_let_go();
+    if (was_let_go && !follow_again(*process, now)) return;
     take_syscall_stops();
     if (options_.sample_time) process->kinds.begin_with_windows();
     costs_.settle(*process, now, runners_->cpu_ns(), runners_->is_busy());
@@ -125,15 +127,42 @@ void Sampler::plan(SampleRunner::Lease runner, Clock::time_point now) {
         wait_for_moment(*process,
                         {.process = process->number, .exec_count = process->target->exec_count()});
     else
-        plan(*process, std::move(runner), now);
+        plan(*process, std::move(runner), now, was_let_go);
 }
 
-void Sampler::plan(SampledProcess& process, SampleRunner::Lease runner, Clock::time_point now) {
+// A process that was let go because of its stops is followed for a sample when it may lose some
+// more, and the sample is within the budget. If it is the only one, its next sample stands for the
+// time until then, too. Returns false if it is not followed.
+bool Sampler::follow_again(SampledProcess& process, Clock::time_point now) {
+    if (process.target->is_asleep()) {
+        on_idle(process);
+        return false;
+    }
+    const auto moment = std::max(now, next_start());
+    const auto too_dear_until = costs_.too_dear_until(choice_.expected_cost_seconds(process), now);
+    const auto from = std::max(process.stops.may_follow_from(costs_.share_for_event_stops()),
+                               too_dear_until.value_or(now));
+    if (from > moment && processes_->candidates() > 1) {
+        schedule_next(nullptr);
+        return false;
+    }
+    if (from > moment) {
+        schedule_.postpone(moment, std::min(from, moment + longest_wait_for_budget));
+        return false;
+    }
+    if (follow(process)) return true;
+    schedule_.on_refusal(now);
+    return false;
+}
+
+// `is_paid`: the sample is known to be within the budget.
+void Sampler::plan(SampledProcess& process, SampleRunner::Lease runner, Clock::time_point now,
+                   bool is_paid) {
     // 3. A kind of sample is chosen, which may be too expensive now.
     SampleSource& source = choice_.next(process);
     const auto moment = std::max(now, next_start());
     const auto until = costs_.too_dear_until(source.expected_cost_seconds(process), now);
-    if (until && *until > moment)
+    if (until && *until > moment && !is_paid)
         return schedule_.postpone(moment, std::min(*until, moment + longest_wait_for_budget));
 
     // 4. The sample is planned.
@@ -184,6 +213,8 @@ void Sampler::on_idle(SampledProcess& process) {
 void Sampler::on_tried(SampledProcess& process, const NextSample& next,
                        const Result<SampleTaken>& taken) {
     choice_.on_tried(*next.source, next.cost_seconds);
+    // Without a budget nothing else keeps such samples apart.
+    if (process.was_let_go && !costs_.share()) process.stops.spend(next.cost_seconds);
     if (!taken) {
         results_.add_refusal(taken.error());
         return schedule_.on_refusal(Clock::now());

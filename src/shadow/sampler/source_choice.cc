@@ -65,6 +65,8 @@ bool SourceChoice::is_beside_due(const SampledProcess& process) const {
 
 SampleSource& SourceChoice::sample_source(const SampledProcess& process) const {
     if (options_.mode == SamplingMode::live) return live_;
+    // A replica would have to end when the process is let go again, and it is let go soon.
+    if (options_.mode == SamplingMode::automatic && process.was_let_go) return live_;
     if (!chooses_by_worth(options_, costs_) || seeks_speed(options_, costs_, process))
         return shadows_;
     const auto best = process.kinds.choose(costs_.max_shadow_seconds(process));

@@ -52,7 +52,7 @@ double measured(double percent) {
 
 SamplingCosts::SamplingCosts(const RunOptions& options, WaitHub& hub)
     : options_(options),
-      hub_(hub),
+      stop_price_ns_(measure_syscall_stop_price_ns(hub)),
       costs_(measure_fault_prices(hub)),
       window_length_(window_lengths_of(options),
                      options.cpu_budget_in_force().value_or(default_cpu_budget_percent) / 100),
@@ -111,20 +111,20 @@ void SamplingCosts::add_fork(nanoseconds time) {
 // There is no limit if the user always wants input to be recorded.
 std::uint64_t SamplingCosts::max_input_stops(const SampledProcess& process) {
     recorded_process_ = process.number;
-    if (!syscall_stop_price_ns_) syscall_stop_price_ns_ = measure_syscall_stop_price_ns(hub_);
+    records_input_ = true;
     if (options_.record_input == RecordInput::always)
         return std::numeric_limits<std::uint64_t>::max();
     const double known_ns = recorded_.stops != 0 ? static_cast<double>(costs_.syscall_stops_ns()) /
                                                        static_cast<double>(recorded_.stops)
-                                                 : *syscall_stop_price_ns_ + handling_ns;
+                                                 : stop_price_ns_ + handling_ns;
     return std::max(static_cast<std::uint64_t>(max_input_seconds * 1e9 / std::max(known_ns, 1e3)),
                     std::uint64_t{1});
 }
 
 void SamplingCosts::take_syscall_stops(const InputRecorder::Totals& totals) {
     const auto stops = static_cast<double>(totals.stops - recorded_.stops);
-    const auto cost_ns = static_cast<std::uint64_t>(stops * syscall_stop_price_ns_.value_or(0)) +
-                         totals.handling_ns - recorded_.handling_ns;
+    const auto cost_ns = static_cast<std::uint64_t>(stops * stop_price_ns_) + totals.handling_ns -
+                         recorded_.handling_ns;
     recorded_ = totals;
     costs_.add_syscall_stops(cost_ns);
     unsettled_syscall_seconds_ += static_cast<double>(cost_ns) / 1e9;
@@ -199,7 +199,7 @@ double SamplingCosts::max_shadow_seconds(const SampledProcess& process) const {
 }
 
 void SamplingCosts::fill(Profile& profile, double seconds) const {
-    if (syscall_stop_price_ns_) {
+    if (records_input_) {
         auto& counters = profile.sampling.counters;
         counters["input_stops"] = recorded_.stops;
         counters["input_stops_ns"] = costs_.syscall_stops_ns();

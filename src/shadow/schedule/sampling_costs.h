@@ -22,7 +22,7 @@ class SamplingCosts {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // Measures what page faults cost on this machine. The arguments must outlive it.
+    // Measures what page faults and stops cost on this machine. The arguments must outlive it.
     SamplingCosts(const RunOptions& options, WaitHub& hub);
 
     // The share of the target's time that samples may cost; nothing: there is no limit.
@@ -44,8 +44,14 @@ class SamplingCosts {
     void add_limited_pause(std::chrono::nanoseconds pause, std::chrono::nanoseconds limit);
     // Adds the part of a pause in which a replica was forked.
     void add_fork(std::chrono::nanoseconds time);
-    // Returns the most stops at which input is recorded for a sample of the process. To be called
-    // outside of a stop, as it first measures what a stop costs.
+    // Adds what the target lost at stops that nobody has asked for (EventStops).
+    void add_event_stops(double seconds) { costs_.add_event_stops(seconds); }
+    // The share of a process's time that it may lose at these: half of the budget, or of the time
+    // if there is no limit.
+    double share_for_event_stops() const { return share_of_event_stops * share().value_or(1); }
+    // From one stop to the next of a thread that does nothing between them.
+    double stop_price_ns() const { return stop_price_ns_; }
+    // Returns the most stops at which input is recorded for a sample of the process.
     std::uint64_t max_input_stops(const SampledProcess& process);
     // `totals`: all system call stops until now.
     void take_syscall_stops(const InputRecorder::Totals& totals);
@@ -67,6 +73,10 @@ class SamplingCosts {
                 bool is_sampling);
 
     double total_seconds() const { return costs_.total_seconds(); }
+    // How long the target has stood still for samples.
+    std::chrono::nanoseconds stopped() const {
+        return std::chrono::nanoseconds(costs_.stopped_ns());
+    }
     // The cost of an induced fault by itself, while the replica lives.
     double fault_seconds() const { return costs_.fault_prices().seconds({.copied = 1}); }
     // The length of the window of the process's next shadow sample.
@@ -79,13 +89,15 @@ class SamplingCosts {
     void fill(Profile& profile, double seconds) const;
 
   private:
+    static constexpr double share_of_event_stops = 0.5;
+
     // Adds the time that the process has waited for us since the last call to the costs, and
     // returns it in seconds. Nothing if that cannot be known.
     std::optional<double> observe_theft(SampledProcess& process, Clock::time_point now,
                                         std::uint64_t own_cpu_ns);
 
     const RunOptions& options_;
-    WaitHub& hub_;
+    const double stop_price_ns_;
     CostAccount costs_;
     LiveAccount live_samples_;
     WindowLength window_length_;
@@ -93,7 +105,7 @@ class SamplingCosts {
     std::optional<Budget> budget_;
     std::optional<CpuBudget> cpu_budget_;
     double written_off_seconds_ = 0;  // what Budget::write_off() returned, summed
-    std::optional<double> syscall_stop_price_ns_;
+    bool records_input_ = false;
     InputRecorder::Totals recorded_;        // at the last take_syscall_stops()
     double unsettled_syscall_seconds_ = 0;  // not charged to a sample yet
     std::uint64_t recorded_process_ = 0;    // number of the process that they are charged to
