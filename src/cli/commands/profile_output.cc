@@ -15,6 +15,7 @@
 #include "cli/terminal/terminal.h"
 #include "report/profile_file/rescued_profile.h"
 #include "report/profile_file/save_profile.h"
+#include "report/symbols/leak_check.h"
 #include "report/symbols/symbolizer.h"
 #include "report/text/summary.h"
 
@@ -207,6 +208,8 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, FunctionTabl
                      SafeOutput output) {
     Profile& profile = outcome.profile;
     add_request(request, profile);
+    const auto of_leak_check = note_of_leak_check(profile);
+    if (of_leak_check) profile.notes.push_back(*of_leak_check);
     // Servers are asked only now, when nothing waits for the answer but the user.
     FunctionTables of_servers(DebugSearch::servers_too);
     const bool asks = request.debug_search == DebugSearch::servers_too;
@@ -223,6 +226,7 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, FunctionTabl
         static_cast<double>(profile.sampling.instructions) / 1e6, loads_timed(profile),
         name == "-" ? "standard output" : name);
     warn_of_gaps(profile.sampling);
+    if (of_leak_check) say("{}", *of_leak_check);
     return {};
 }
 
