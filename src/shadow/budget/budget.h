@@ -40,6 +40,8 @@ class Budget {
     // exceeds the budget, so that a process that pays for being followed has samples, too. Returns
     // what was written off.
     double write_off(double standing_seconds, double passed_seconds);
+    // What was spent beside samples does not count.
+    void forgive(double seconds) { earned_seconds_ += seconds; }
     // Records what was spent between two checks whether a sample is within the budget, with no
     // sample in between. Looking takes time, and so does the kernel's clock.
     void on_observation(double seconds);

@@ -13,10 +13,11 @@ class StopAllowance {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // May be lost before anything is earned. A program that starts a hundred threads needs it once.
-    static constexpr double first_seconds = 0.010;
-    // The most that is saved up.
-    static constexpr double max_seconds = 0.020;
+    // May be lost before anything is earned, or what is earned in the first second if that is more.
+    // A program that starts a hundred threads needs it once.
+    static constexpr double first_seconds = 0.025;
+    // The most that is saved up, or what is earned in two seconds if that is more.
+    static constexpr double max_seconds = 0.050;
     // With less, a process that was let go would be let go again before it was sampled.
     static constexpr double seconds_to_follow = 0.002;
     // With less, it would be let go again before it has started some processes.
@@ -25,9 +26,10 @@ class StopAllowance {
     // Earns for the time since the last call: `share` of it.
     void pass(Clock::time_point now, double share) {
         const auto before = std::exchange(last_, now);
+        if (before == Clock::time_point{}) left_seconds_ += std::max(share - first_seconds, 0.0);
         if (before == Clock::time_point{} || now <= before) return;
         left_seconds_ += share * std::chrono::duration<double>(now - before).count();
-        left_seconds_ = std::min(left_seconds_, max_seconds);
+        left_seconds_ = std::min(left_seconds_, std::max(2 * share, max_seconds));
     }
     void spend(double seconds) { left_seconds_ -= seconds; }
 

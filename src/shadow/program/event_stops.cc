@@ -16,21 +16,25 @@ double elapsed_seconds(EventStops::Clock::time_point from, EventStops::Clock::ti
 
 }  // namespace
 
-// A thread may have stopped right after its last stop was handled, and stood still while we did
-// something else. While we waited it ran, but for the moment that it takes to wake us up.
-double EventStops::charge(ProcessTree& processes, Clock::time_point now, Clock::duration waited,
-                          double share) {
+// A thread stands still from a moment before we wake up until the last status is handled, as
+// another one of it may have come meanwhile. One that had stopped the last time, too, is taken to
+// have stopped again at once, and to have stood still whenever we did not wait for it.
+double EventStops::charge(ProcessTree& processes, Clock::time_point woke, Clock::time_point now,
+                          Clock::duration waited, double share) {
     const auto before = std::exchange(last_, now);
     const auto passed_seconds = before == Clock::time_point{} ? 0 : elapsed_seconds(before, now);
-    const auto waited_seconds = std::chrono::duration<double>(waited).count();
-    const auto each_seconds =
-        std::min(passed_seconds, std::max(passed_seconds - waited_seconds, 0.0) + price_seconds_);
+    const auto handling_seconds = elapsed_seconds(woke, now);
+    const auto busy_seconds =
+        std::max(passed_seconds - std::chrono::duration<double>(waited).count(), handling_seconds);
     double charged_seconds = 0;
     for (auto& [number, process] : processes.processes()) {
         process.stops.pass(now, share);
         if (process.target->is_let_go()) seconds_let_go_ += passed_seconds;
         const auto stops = process.target->take_event_stops();
+        const bool stopped_last = std::exchange(process.stopped_last, stops != 0);
         if (stops == 0) continue;
+        const auto standing_seconds = stopped_last ? busy_seconds : handling_seconds;
+        const auto each_seconds = std::min(passed_seconds, price_seconds_ + standing_seconds);
         stops_ += stops;
         process.stops.spend(each_seconds);
         charged_seconds += each_seconds;

@@ -18,11 +18,11 @@ class EventStops {
     // `price_ns`: from one stop to the next of a thread that does nothing between them.
     explicit EventStops(double price_ns) : price_seconds_(price_ns / 1e9) {}
 
-    // To be called at `now`, whenever statuses were handled. `waited`: how long we have waited for
-    // them since the last call, or processes have stood still for samples. Each process may lose
-    // `share` of its time. Returns what the stops have cost.
-    double charge(ProcessTree& processes, Clock::time_point now, Clock::duration waited,
-                  double share);
+    // To be called whenever statuses were handled, from `woke` until `now`. `waited`: how long we
+    // have waited for them since the last call, or processes have stood still for samples. Each
+    // process may lose `share` of its time. Returns what the stops have cost.
+    double charge(ProcessTree& processes, Clock::time_point woke, Clock::time_point now,
+                  Clock::duration waited, double share);
     // Returns a process whose stops have used up what it may lose; null if there is none.
     static SampledProcess* find_used_up(ProcessTree& processes);
     // Returns a process that was let go and sleeps, as for processes that it has started, and may

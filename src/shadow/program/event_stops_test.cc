@@ -36,8 +36,9 @@ TEST_CASE("a process is let go when its stops have used up what it may lose") {
     EventStops stops(price_ns);
     double seconds = 0;
     const auto handle_all = [&] {
+        const auto woke = Clock::now();
         while (const auto event = hub.poll()) tree.handle(*event);
-        seconds += stops.charge(tree, Clock::now(), {}, share);
+        seconds += stops.charge(tree, woke, Clock::now(), {}, share);
         tree.update(Clock::now());
     };
     CHECK(EventStops::find_used_up(tree) == nullptr);

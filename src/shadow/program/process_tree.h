@@ -59,7 +59,8 @@ struct SampledProcess {
     ProcessorTheft theft;
     StandingCost standing;
     StopAllowance stops;
-    bool was_let_go = false;  // because of its stops, once or more
+    bool stopped_last = false;  // used by EventStops
+    bool was_let_go = false;    // because of its stops, once or more
     KindChoice kinds;
     CodeSpeeds speeds;
     FaultStorms storms;

@@ -171,6 +171,7 @@ Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
 
 // Returns true if there are no more.
 bool Sampler::take_statuses() {
+    const auto woke = Clock::now();
     bool all = false;
     for (int i = 0; i < max_statuses_in_a_row && !all; ++i) {
         // A status of no target is a worker's, whose end its runner notices.
@@ -179,7 +180,7 @@ bool Sampler::take_statuses() {
         all = !event;
     }
     const auto paused = costs_.stopped() - std::exchange(paused_, costs_.stopped());
-    costs_.add_event_stops(event_stops_.charge(*processes_, Clock::now(),
+    costs_.add_event_stops(event_stops_.charge(*processes_, woke, Clock::now(),
                                                std::exchange(waited_, {}) + paused,
                                                costs_.share_for_event_stops()));
     processes_->update(Clock::now());

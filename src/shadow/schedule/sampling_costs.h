@@ -44,10 +44,14 @@ class SamplingCosts {
     void add_limited_pause(std::chrono::nanoseconds pause, std::chrono::nanoseconds limit);
     // Adds the part of a pause in which a replica was forked.
     void add_fork(std::chrono::nanoseconds time);
-    // Adds what the target lost at stops that nobody has asked for (EventStops).
-    void add_event_stops(double seconds) { costs_.add_event_stops(seconds); }
-    // The share of a process's time that it may lose at these: half of the budget, or of the time
-    // if there is no limit.
+    // Adds what the target lost at stops that nobody has asked for (EventStops). They leave samples
+    // their budget.
+    void add_event_stops(double seconds) {
+        costs_.add_event_stops(seconds);
+        if (budget_) budget_->forgive(seconds);
+    }
+    // The share of a process's time that it may lose at these: half as much as for samples, or half
+    // of the time if there is no limit.
     double share_for_event_stops() const { return share_of_event_stops * share().value_or(1); }
     // From one stop to the next of a thread that does nothing between them.
     double stop_price_ns() const { return stop_price_ns_; }
