@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "decoder/decode_at.h"
+
 namespace shadowprof {
 namespace {
 
@@ -59,22 +61,13 @@ bool PythonWatch::watches(GuestAddress address) {
     return is_watched(address);
 }
 
-std::optional<Instruction> PythonWatch::decode(GuestAddress at) {
-    std::array<std::byte, Instruction::max_length> bytes;
-    const std::size_t to_page_end = page_bytes - (at.value & (page_bytes - 1));
-    for (const std::size_t length : {bytes.size(), std::min(bytes.size(), to_page_end)})
-        if (const auto part = std::span(bytes).first(length); memory_.read(at, part))
-            return Instruction::decode(part, at);
-    return std::nullopt;
-}
-
 // Looks for `lea R, [rsp + n]` and a store of R to PyThreadState::cframe.
 void PythonWatch::find_stack_slot() {
     std::optional<StackSlot> address;
     ZydisRegister holder = ZYDIS_REGISTER_NONE;
     GuestAddress at = program_.eval_start;
     for (int i = 0; i < max_prologue_instructions && !slot_; ++i) {
-        const auto instruction = decode(at);
+        const auto instruction = decode_at(memory_, at);
         if (!instruction) return;
         const auto operands = instruction->operands();
         if (instruction->mnemonic() == ZYDIS_MNEMONIC_LEA && is_on_stack(operands[1].mem.base) &&
@@ -106,7 +99,7 @@ bool PythonWatch::writes_slot(const Instruction& instruction) const {
 GuestAddress PythonWatch::behind_caller(const Instruction& frame_store) {
     GuestAddress at = frame_store.next();
     for (int i = 0; i < max_instructions_to_caller; ++i) {
-        const auto instruction = decode(at);
+        const auto instruction = decode_at(memory_, at);
         if (!instruction || instruction->flow() != Flow::next) break;
         at = instruction->next();
         const auto* to = written_memory(*instruction);
@@ -125,13 +118,13 @@ void PythonWatch::look_at(const Instruction& instruction) {
 
 void PythonWatch::find_events() {
     if (program_.eval_end - program_.eval_start > max_eval_bytes) return;
-    if (!decode(program_.eval_start)) return;
+    if (!decode_at(memory_, program_.eval_start)) return;
     has_events_ = true;
     if (layout_.thread_cframe) find_stack_slot();
     if (layout_.thread_cframe && !slot_) return;
     std::vector<GuestAddress> outside;
     for (GuestAddress at = program_.eval_start; at < program_.eval_end;) {
-        const auto instruction = decode(at);
+        const auto instruction = decode_at(memory_, at);
         if (!instruction) {
             at = at + 1;
             continue;
@@ -156,7 +149,7 @@ void PythonWatch::look_at_cold_code(std::vector<GuestAddress> entries) {
         entries.pop_back();
         const bool is_inside = at >= program_.eval_start && at < program_.eval_end;
         if (is_inside || !seen.insert(at).second) continue;
-        const auto instruction = decode(at);
+        const auto instruction = decode_at(memory_, at);
         if (!instruction) continue;
         look_at(*instruction);
         const Flow flow = instruction->flow();

@@ -84,7 +84,6 @@ class PythonWatch {
     void look_at(const Instruction& instruction);
     void look_at_cold_code(std::vector<GuestAddress> entries);
     bool writes_slot(const Instruction& instruction) const;
-    std::optional<Instruction> decode(GuestAddress at);
     std::optional<PythonFrame> frame(GuestAddress at);
     std::vector<PythonFrame> frames_from(GuestAddress at);
     std::vector<PythonFrame> callers_elsewhere(const PythonFrame& frame,

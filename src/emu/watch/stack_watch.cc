@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "decoder/decode_at.h"
 #include "emu/watch/accesses.h"
 
 namespace shadowprof {
@@ -11,7 +12,8 @@ namespace {
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 constexpr int max_instructions_behind = 64;
 constexpr int max_loads_of_handler = 16;
-// Loads of a register that lower the stack pointer no further may make room in a frame.
+// Loads that move the stack pointer no further, and behind which the function goes on, may make
+// room in its frame, or give it back.
 constexpr std::uint64_t max_room_bytes = std::uint64_t{1} << 20;
 // Further apart, threads may come back to where they have left a stack.
 constexpr std::uint64_t far_bytes = std::uint64_t{64} << 10;
@@ -125,7 +127,7 @@ bool StackWatch::replaces_return_address(const Instruction& instruction) const {
     if (!is_store) return false;
     GuestAddress at = instruction.next();
     for (int i = 0; i < max_loads_of_handler; ++i) {
-        const auto next = decode(at);
+        const auto next = decode_at(memory_, at);
         if (!next || next->flow() != Flow::next) return false;
         if (source_of(*next)) return true;
         at = next->next();
@@ -165,7 +167,7 @@ void StackWatch::look_behind(Load& load) const {
     std::optional<ZydisRegister> popped;
     std::int64_t before_pop = 0;
     for (int i = 0; i < max_instructions_behind; ++i) {
-        const auto instruction = decode(at);
+        const auto instruction = decode_at(memory_, at);
         if (!instruction) return;
         load.end = instruction->flow();
         if (load.end == Flow::indirect_jump && popped &&
@@ -184,15 +186,6 @@ void StackWatch::look_behind(Load& load) const {
         load.behind_bytes += *added;
         at = instruction->next();
     }
-}
-
-std::optional<Instruction> StackWatch::decode(GuestAddress at) const {
-    std::array<std::byte, Instruction::max_length> bytes;
-    const std::size_t to_page_end = page_bytes - (at.value & (page_bytes - 1));
-    for (const std::size_t length : {bytes.size(), std::min(bytes.size(), to_page_end)})
-        if (const auto part = std::span(bytes).first(length); memory_.read(at, part))
-            return Instruction::decode(part, at);
-    return std::nullopt;
 }
 
 std::optional<std::uint64_t> StackWatch::loaded(const Load& load, const CpuState& cpu) const {
@@ -221,7 +214,8 @@ std::optional<StackWatch::Change> StackWatch::step(GuestAddress pc, const CpuSta
     const std::uint64_t to =
         *value + (is_sum ? from : 0) + static_cast<std::uint64_t>(load.behind_bytes);
     const bool leaves = load.end == Flow::ret || load.end == Flow::indirect_jump;
-    if (!is_sum && !leaves && to <= from && from - to <= max_room_bytes) return std::nullopt;
+    const std::uint64_t distance = std::max(from, to) - std::min(from, to);
+    if (!is_sum && !leaves && distance <= max_room_bytes) return std::nullopt;
     Change change{.from = from, .to = to, .returns_by_jump = load.returns_by_jump};
     const auto behind = left_at_.upper_bound(to);
     const auto left = behind == left_at_.begin() ? left_at_.end() : std::prev(behind);

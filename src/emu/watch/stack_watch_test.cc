@@ -150,6 +150,7 @@ TEST_CASE("What is popped behind the load is behind the change") {
 TEST_CASE("Room that a function makes in its frame is no change") {
     Watched makes_room({0x4c, 0x89, 0xc4, 0x48, 0x89, 0xe7, 0xe8, 0, 0, 0, 0});  // ..; call
     CHECK_FALSE(makes_room.step(stack + 0x1000, stack + 0x800));
+    CHECK_FALSE(makes_room.step(stack + 0x800, stack + 0x1000));
     CHECK(makes_room.step(stack + 0x1000, far_stack + 0x800));
     Watched jumps({0x4c, 0x89, 0xc4, 0xff, 0xe2});
     CHECK(jumps.step(stack + 0x1000, stack + 0x800));

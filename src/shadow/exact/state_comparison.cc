@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "decoder/decode_at.h"
 #include "decoder/instruction.h"
 
 namespace shadowprof {
@@ -74,8 +75,7 @@ std::vector<std::string> differences(const ComparedMessage& memory) {
 void adopt_dead_flags(const CpuState& native, CpuState& emulated, MemoryReader& memory) {
     std::uint64_t dead = 0, alive = 0;
     for (auto at = native.rip; (dead | alive) != status_flags;) {
-        std::array<std::byte, Instruction::max_length> bytes;
-        const auto in = memory.read(at, bytes) ? Instruction::decode(bytes, at) : std::nullopt;
+        const auto in = decode_at(memory, at);
         if (!in) break;
         alive |= in->flags_read() & ~dead;
         dead |= in->flags_killed() & ~alive;

@@ -1,6 +1,5 @@
 // What ends an interval, and how the program is led there and past it.
-#include <array>
-
+#include "decoder/decode_at.h"
 #include "decoder/instruction.h"
 #include "ptrace/thread/breakpoint.h"
 #include "ptrace/thread/process_memory.h"
@@ -111,10 +110,8 @@ std::string IntervalRun::unreadable_name(const SampleOutcome& emulated) const {
 
 Result<Passage> IntervalRun::pass_instruction(const SampleOutcome& emulated) {
     const auto at = emulated.cpu.rip;
-    std::array<std::byte, Instruction::max_length> bytes;
     ProcessMemory memory(thread_.tid());
-    const auto readable = memory.read(at, bytes);
-    const auto in = readable ? Instruction::decode(bytes, at) : std::nullopt;
+    const auto in = decode_at(memory, at);
     const bool faulted = emulated.result.end == SampleEnd::fault;
     const auto* mnemonic = in ? ZydisMnemonicGetString(in->mnemonic()) : "instruction";
     ++stats_.boundaries[faulted ? unreadable_name(emulated) : mnemonic];

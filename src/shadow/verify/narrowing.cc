@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/text/numbered.h"
+#include "decoder/decode_at.h"
 #include "decoder/instruction.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/remote/rseq_area.h"
@@ -258,9 +259,7 @@ Result<bool> Narrowing::step(Replica& native) const {
     auto& thread = native.thread();
     TRY_ASSIGN(const auto before, thread.registers());
     ProcessMemory memory(native.pid());
-    std::array<std::byte, Instruction::max_length> bytes;
-    const GuestAddress at{before.rip};
-    const auto in = memory.read(at, bytes) ? Instruction::decode(bytes, at) : std::nullopt;
+    const auto in = decode_at(memory, {before.rip});
     if (in && in->flow() == Flow::next) {
         TRY_ASSIGN(auto behind, Breakpoint::set(thread, in->next(), breakpoints_));
         TRY_ASSIGN(const auto stop, behind.advance(Advance::to_syscall));

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "base/cpu_state.h"
+#include "decoder/decode_at.h"
 #include "decoder/instruction.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/thread/breakpoint.h"
@@ -100,14 +101,8 @@ bool limits_processor_time(const PassedSyscall& call) {
 
 // Whether the instruction raises SIGTRAP itself, whether it is stepped or not: INT3 and INT1.
 bool raises_trap(pid_t tid, GuestAddress at) {
-    std::array<std::byte, Instruction::max_length> bytes;
     ProcessMemory memory(tid);
-    std::span<std::byte> code(bytes);
-    if (!memory.read(at, code)) {
-        code = code.first(std::min(code.size(), page_bytes - at.value % page_bytes));
-        if (!memory.read(at, code)) return false;
-    }
-    const auto in = Instruction::decode(code, at);
+    const auto in = decode_at(memory, at);
     if (!in) return false;
     const bool is_numbered =
         in->mnemonic() == ZYDIS_MNEMONIC_INT && in->operands()[0].imm.value.u == breakpoint_vector;
