@@ -104,6 +104,14 @@ void StackChanges::suspend(const Followers& followers, std::uint64_t stack_point
     });
 }
 
+// Takes off the calls that the thread has in progress.
+StackChanges::Calls StackChanges::take_calls(const Followers& followers) {
+    Calls calls{.context = followers.context};
+    if (followers.costs) calls.costs = followers.costs->suspend(followers.thread);
+    if (followers.scripts) calls.scripts = followers.scripts->suspend(followers.thread);
+    return calls;
+}
+
 // The thread's own calls are over or suspended.
 ContextId StackChanges::resume(const Followers& followers, Calls calls) {
     if (followers.costs) followers.costs->resume(followers.thread, calls.costs);
@@ -132,10 +140,7 @@ ContextId StackChanges::change_behind(const Followers& followers) {
                               (change.may_leave_frames && stack_pointer >= change.from);
         return is_noted && leaves_calls(followers, calls, change.stack_from(stack_pointer));
     });
-    Calls calls{.context = followers.context};
-    if (followers.costs) calls.costs = followers.costs->suspend(followers.thread);
-    if (followers.scripts) calls.scripts = followers.scripts->suspend(followers.thread);
-    suspend(followers, change.from, std::move(calls));
+    suspend(followers, change.from, take_calls(followers));
     if (!found) return resume(followers, {.context = begin_stack(followers)});
     const ContextId context = resume(followers, std::move(found->calls));
     return leave(followers, context, change.stack_from(found->stack_pointer));
@@ -158,17 +163,13 @@ ContextId StackChanges::interrupt(const Followers& followers, const Interrupt& b
     const StackTree* tree = followers.tree;
     const ContextId before =
         tree ? interrupted(*tree, followers.context, by.at) : followers.context;
-    Calls calls{.context = before, .is_interrupted = true};
-    if (followers.costs) {
-        calls.costs = followers.costs->suspend(followers.thread);
-        followers.costs->resume(followers.thread, calls.costs);
-        followers.costs->interrupt(followers.thread, behind_interrupted(by.at), handler);
-    }
-    if (followers.scripts) {
-        calls.scripts = followers.scripts->suspend(followers.thread);
-        followers.scripts->resume(followers.thread, calls.scripts);
-    }
+    Calls calls = take_calls(followers);
+    calls.context = before;
+    calls.is_interrupted = true;
+    resume(followers, calls);
     suspend(followers, by.from, std::move(calls));
+    if (followers.costs)
+        followers.costs->interrupt(followers.thread, behind_interrupted(by.at), handler);
     if (!followers.tree) return followers.context;
     return followers.tree->call(before, {behind_interrupted(by.at), handler});
 }

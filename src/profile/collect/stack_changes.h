@@ -95,6 +95,7 @@ class StackChanges {
                              const LeftStack& stack);
     ContextId leave(const Followers& followers, ContextId context, const LeftStack& stack);
     void suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls);
+    static Calls take_calls(const Followers& followers);
     ContextId begin_stack(const Followers& followers);
     ContextId resume(const Followers& followers, Calls calls);
     ContextId interrupt(const Followers& followers, const Interrupt& by, CodeLocation handler);
