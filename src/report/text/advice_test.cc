@@ -48,6 +48,7 @@ TEST_CASE("few samples are told, with what gives more") {
 
 TEST_CASE("exact mode is no remedy where samples found no room") {
     Profile profile = rich_profile();
+    profile.overhead.budget_percent = 0;
     profile.sampling.counters["samples_collected"] = 3;
     profile.sampling.ended["no_room"] = 1;
     CHECK(advice_for(profile) ==
