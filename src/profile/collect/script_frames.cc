@@ -1,7 +1,6 @@
 #include "profile/collect/script_frames.h"
 
 #include <algorithm>
-#include <ranges>
 
 namespace shadowprof {
 namespace {
@@ -191,9 +190,9 @@ ScriptFrames::Call ScriptFrames::go_back(StackTree& tree, Call from, Thread& thr
     const auto callers = is_entry ? std::vector<Caller>{} : known_callers(note);
     if (!is_entry && callers.empty()) return from;
     from = go_to(outer);
-    for (const Caller& each : callers | std::views::reverse)
+    for (auto each = callers.rbegin(); each != callers.rend(); ++each)
         if (tree.calls(from.at) + 2 <= StackTree::max_depth)
-            push(tree, from, thread, each.frame, each.place);
+            push(tree, from, thread, each->frame, each->place);
     return from;
 }
 
