@@ -15,7 +15,7 @@ constexpr std::size_t min_record_words = 4096;
 // Bursts that are counted in events may have smaller buffers, as long as some record fits.
 constexpr std::size_t min_burst_words = 1024;
 constexpr std::size_t first_words = 512;
-constexpr std::size_t growth = 4;
+constexpr std::size_t words_growth = 4;
 // A shorter rest of a phase is not worth a buffer of its own.
 constexpr std::uint64_t min_instructions = 64;
 constexpr std::uint64_t min_events = 4;
@@ -171,7 +171,7 @@ std::size_t TracePacer::next_words(std::size_t room, std::uint64_t most) {
     }
     // Until a level's rate is known, it gets larger and larger parts.
     auto& traced = traced_words_[at_level()];
-    const auto max_words = std::min<std::size_t>(room, first_words + growth * traced);
+    const auto max_words = std::min<std::size_t>(room, first_words + words_growth * traced);
     const auto least = level_ == TraceLevel::blocks ? std::size_t{1} : std::min(room, min_words_);
     return std::min(std::max(max_words, least),
                     std::max(least, static_cast<std::size_t>(std::min(wanted, 1e12))));

@@ -8,7 +8,7 @@ namespace shadowprof {
 namespace {
 
 using gpr::rbp, gpr::rsp;
-constexpr std::uint8_t load = 0x8b, store = 0x89;
+constexpr std::uint8_t load_opcode = 0x8b, store_opcode = 0x89;
 
 // mov segment:[base + displacement], reg16, or the load, by `opcode`.
 void emit_word(std::uint8_t opcode, std::uint8_t reg, std::uint8_t base, std::int8_t displacement,
@@ -19,11 +19,12 @@ void emit_word(std::uint8_t opcode, std::uint8_t reg, std::uint8_t base, std::in
 
 // mov to16, from16
 void emit_word_move(std::uint8_t to, std::uint8_t from, CodeBuffer& out) {
-    out.bytes({0x66, CodeBuffer::rex(false, from, 0, to), store, CodeBuffer::modrm(3, from, to)});
+    out.bytes(
+        {0x66, CodeBuffer::rex(false, from, 0, to), store_opcode, CodeBuffer::modrm(3, from, to)});
 }
 
 void emit_push16(std::uint8_t host_reg, CodeBuffer& out) {
-    emit_word(store, host_reg, host::guest_rsp, -2, out);
+    emit_word(store_opcode, host_reg, host::guest_rsp, -2, out);
     out.lea(host::guest_rsp, host::guest_rsp, -2);
 }
 
@@ -37,7 +38,8 @@ Relocated push(const Instruction& in, CodeBuffer& out) {
     }
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
         if (!emit_operand_address(in, out)) return untranslatable;
-        emit_word(load, host::scratch_a, host::scratch_a, 0, out, host_segment(operand, out));
+        emit_word(load_opcode, host::scratch_a, host::scratch_a, 0, out,
+                  host_segment(operand, out));
         emit_push16(host::scratch_a, out);
         return translated;
     }
@@ -55,8 +57,9 @@ Relocated pop(const Instruction& in, CodeBuffer& out) {
     const auto& operand = in.operands()[0];
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
         if (!emit_pop_address(in, 2, out)) return untranslatable;
-        emit_word(load, host::scratch_b, host::guest_rsp, 0, out);
-        emit_word(store, host::scratch_b, host::scratch_a, 0, out, host_segment(operand, out));
+        emit_word(load_opcode, host::scratch_b, host::guest_rsp, 0, out);
+        emit_word(store_opcode, host::scratch_b, host::scratch_a, 0, out,
+                  host_segment(operand, out));
         out.lea(host::guest_rsp, host::guest_rsp, 2);
         return translated;
     }
@@ -64,7 +67,7 @@ Relocated pop(const Instruction& in, CodeBuffer& out) {
     const auto guest = gpr_number(operand.reg.value);
     if (lives_in_context(guest)) out.load(host::scratch_a, gpr_slot(guest));
     const auto into = lives_in_context(guest) || guest == rsp ? host::scratch_a : guest;
-    emit_word(load, into, host::guest_rsp, 0, out);
+    emit_word(load_opcode, into, host::guest_rsp, 0, out);
     out.lea(host::guest_rsp, host::guest_rsp, 2);
     if (guest == rsp) emit_word_move(host::guest_rsp, into, out);
     if (lives_in_context(guest)) out.store(gpr_slot(guest), into);
@@ -74,7 +77,7 @@ Relocated pop(const Instruction& in, CodeBuffer& out) {
 }
 
 Relocated leave(CodeBuffer& out) {
-    emit_word(load, host::scratch_a, rbp, 0, out);
+    emit_word(load_opcode, host::scratch_a, rbp, 0, out);
     out.lea(host::guest_rsp, rbp, 2);
     emit_word_move(rbp, host::scratch_a, out);
     return translated;
@@ -93,7 +96,7 @@ std::optional<Relocated> translate_narrow_stack(const Instruction& in, CodeBuffe
             emit_push16(host::scratch_a, out);
             return translated;
         case ZYDIS_MNEMONIC_POPF:
-            emit_word(load, host::scratch_a, host::guest_rsp, 0, out);
+            emit_word(load_opcode, host::scratch_a, host::guest_rsp, 0, out);
             emit_flags_from_scratch(true, out);
             out.lea(host::guest_rsp, host::guest_rsp, 2);
             return translated;
