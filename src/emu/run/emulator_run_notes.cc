@@ -217,9 +217,12 @@ void Emulator::Run::note_set_stack() {
     e_.stand_at_.resize(threads_.size());
     const auto left = std::exchange(e_.stand_at_[thread], {});
     const auto stack_pointer = cpu()[Gpr::rsp];
-    if (!left || left->birth != threads_.birth(thread) || left->stack_pointer == stack_pointer ||
-        pacer_.level() == TraceLevel::none)
+    if (!left || left->birth != threads_.birth(thread) || pacer_.level() == TraceLevel::none)
         return;
+    // A function that was called elsewhere, as the kernel's clocks are, has popped its address.
+    const bool has_returned =
+        stack_pointer == left->stack_pointer + sizeof(std::uint64_t) && !left->returns_from_handler;
+    if (stack_pointer == left->stack_pointer || has_returned) return;
     if (left->returns_from_handler)
         e_.stacks_.end_interrupt(stack_pointer);
     else
