@@ -80,7 +80,8 @@ TEST_CASE("of equal calls as many are gone as return addresses were left") {
     run.collector.add_probed(word(0x1010, 0x7010, 2));
     run.add(program, {jump, landing});
     run.collector.end();
-    const Stack* left = stack_of(run.result(), {0x100f, 0x100f, 0x1000});
+    const Profile p = run.result();
+    const Stack* left = stack_of(p, {0x100f, 0x100f, 0x1000});
     REQUIRE(left);
     CHECK(left->instructions == 3 + 7);
 }
@@ -126,7 +127,8 @@ TEST_CASE("a stack that begins just above another one is not taken for that") {
     run.collector.add_probed(word(0x9005, 0x7200));
     run.add(jumps.program, {jumps.inner, second});
     run.collector.end();
-    const Stack* begun = stack_of(run.result(), {0x9000});
+    const Profile p = run.result();
+    const Stack* begun = stack_of(p, {0x9000});
     REQUIRE(begun);
     CHECK(begun->instructions == 13);
 }
