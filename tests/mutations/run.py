@@ -79,9 +79,9 @@ MUTATIONS = {
         "if (!moves) return true;", "return true;"),
     "16-bit PUSH moves the stack by eight": (
         "src/emu/translation/narrow_stack.cc",
-        "emit_word(store, host_reg, host::guest_rsp, -2, out);\n"
+        "emit_word(store_opcode, host_reg, host::guest_rsp, -2, out);\n"
         "    out.lea(host::guest_rsp, host::guest_rsp, -2);",
-        "emit_word(store, host_reg, host::guest_rsp, -2, out);\n"
+        "emit_word(store_opcode, host_reg, host::guest_rsp, -2, out);\n"
         "    out.lea(host::guest_rsp, host::guest_rsp, -8);"),
     "ENTER does not probe its final stack pointer": (
         "src/emu/translation/special.cc",
