@@ -1,7 +1,6 @@
 #include "emu/watch/python_watch.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 

@@ -89,8 +89,6 @@ class StackWatch {
     void remember_replaced(const Instruction& instruction, const CpuState& cpu);
     void add_top(std::uint64_t stack_pointer, std::vector<Words>& words) const;
     void look_behind(Load& load) const;
-    std::optional<std::uint64_t> operand(const Instruction& instruction, std::size_t index,
-                                         const CpuState& cpu) const;
     std::optional<std::uint64_t> loaded(const Load& load, const CpuState& cpu) const;
     void add_left(std::uint64_t stack_pointer, std::uint64_t max_bytes);
     void find_words(std::uint64_t start, std::uint64_t end, std::vector<Words>& words) const;

@@ -97,8 +97,7 @@ void EventStops::fill(Profile& profile, bool has_budget) const {
     counters["times_let_go"] = let_go_;
     profile.notes.push_back(fmt::format(
         "processes were let go {}, for {:.2f} s in all: each signal, and each birth of a thread or "
-        "a "
-        "process, stops a program that is traced, and there were too many. Samples of that time "
+        "a process, stops a program that is traced, and there were too many. Samples of that time "
         "are few or missing, and what was started meanwhile is not followed{}",
         numbered(let_go_, "time"), seconds_let_go_,
         has_budget ? "; a larger --budget allows more stops" : ""));
