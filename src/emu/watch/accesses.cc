@@ -1,6 +1,7 @@
 #include "emu/watch/accesses.h"
 
 #include <algorithm>
+#include <array>
 
 #include "decoder/memory_references.h"
 
@@ -56,6 +57,29 @@ std::optional<GuestAddress> address_of(const Instruction& in, const ZydisDecoded
     return GuestAddress{address};
 }
 
+// Whether the instruction raises #GP for an address that is no multiple of the operand's size
+// (Intel SDM vol. 2, 2.4 and 2.7). The state areas of FXSAVE and XSAVE are no operands of this
+// kind.
+bool demands_alignment(const Instruction& in) {
+    constexpr std::array unaligned = {ZYDIS_MNEMONIC_MOVUPS,    ZYDIS_MNEMONIC_MOVUPD,
+                                      ZYDIS_MNEMONIC_MOVDQU,    ZYDIS_MNEMONIC_LDDQU,
+                                      ZYDIS_MNEMONIC_PCMPESTRI, ZYDIS_MNEMONIC_PCMPESTRM,
+                                      ZYDIS_MNEMONIC_PCMPISTRI, ZYDIS_MNEMONIC_PCMPISTRM};
+    if (in.mnemonic() == ZYDIS_MNEMONIC_CMPXCHG16B) return true;
+    switch (in.zydis().meta.exception_class) {
+        case ZYDIS_EXCEPTION_CLASS_SSE1:
+        case ZYDIS_EXCEPTION_CLASS_SSE2:
+        case ZYDIS_EXCEPTION_CLASS_SSE4:
+            return std::ranges::find(unaligned, in.mnemonic()) == unaligned.end();
+        case ZYDIS_EXCEPTION_CLASS_AVX1:
+        case ZYDIS_EXCEPTION_CLASS_E1:
+        case ZYDIS_EXCEPTION_CLASS_E1NF:
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace
 
 std::optional<AccessList> accesses_of(const Instruction& in, const CpuState& cpu) {
@@ -86,7 +110,7 @@ std::optional<AccessList> accesses_of(const Instruction& in, const CpuState& cpu
 }
 
 // What an instruction reads comes before what it writes: a push from memory reads that first, and a
-// pop to memory reads the stack first.
+// pop to memory reads the stack first. Zen 3 looks at alignment before it looks at the address.
 bool faults_in_stack_segment(const Instruction& in, const CpuState& cpu) {
     for (const auto action : {ZYDIS_OPERAND_ACTION_MASK_READ, ZYDIS_OPERAND_ACTION_MASK_WRITE}) {
         for (const auto& operand : in.operands()) {
@@ -94,9 +118,11 @@ bool faults_in_stack_segment(const Instruction& in, const CpuState& cpu) {
                 continue;
             const auto address = address_of(in, operand, cpu);
             if (!address) continue;
-            const auto last = *address + (std::max<std::uint64_t>(operand.size / 8, 1) - 1);
-            if (!is_canonical(address->value) || !is_canonical(last.value))
-                return operand.mem.segment == ZYDIS_REGISTER_SS;
+            const auto bytes = std::max<std::uint64_t>(operand.size / 8, 1);
+            if (!is_canonical(address->value) || !is_canonical((*address + (bytes - 1)).value)) {
+                const bool is_aligned = address->value % bytes == 0 || !demands_alignment(in);
+                return operand.mem.segment == ZYDIS_REGISTER_SS && is_aligned;
+            }
         }
     }
     return false;

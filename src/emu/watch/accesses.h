@@ -43,7 +43,8 @@ inline constexpr std::uint64_t max_string_bytes = 16 * 1024;
 std::optional<AccessList> accesses_of(const Instruction& instruction, const CpuState& cpu);
 
 // Whether the first access to an address that is not canonical goes by the stack's segment. The
-// processor then raises #SS, and otherwise #GP (Intel SDM vol. 1, 3.3.7.1).
+// processor then raises #SS, and otherwise #GP (Intel SDM vol. 1, 3.3.7.1). It raises #GP, too, for
+// an operand that must be aligned and is not.
 bool faults_in_stack_segment(const Instruction& instruction, const CpuState& cpu);
 
 }  // namespace shadowprof

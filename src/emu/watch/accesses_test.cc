@@ -132,4 +132,32 @@ TEST_CASE("the segment of the first access to no canonical address tells the fau
     CHECK(by_stack({0xc9}));                                // leave
 }
 
+TEST_CASE("an operand that must be aligned and is not is no fault of the stack's segment") {
+    auto cpu = registers();
+    const auto by_stack = [&](std::initializer_list<int> code, std::uint64_t rbp) {
+        std::vector<std::byte> raw;
+        for (int b : code) raw.push_back(static_cast<std::byte>(b));
+        cpu[Gpr::rbp] = rbp;
+        return faults_in_stack_segment(*Instruction::decode(raw, {0x1000}), cpu);
+    };
+    constexpr std::uint64_t aligned = 0x8000'0000'0000'1230, misaligned = aligned + 8;
+    for (const auto& code :
+         {std::initializer_list<int>{0x0f, 0x28, 0x45, 0x00},           // movaps xmm0, [rbp]
+          std::initializer_list<int>{0x66, 0x0f, 0x58, 0x45, 0x00},     // addpd xmm0, [rbp]
+          std::initializer_list<int>{0x66, 0x0f, 0xfc, 0x45, 0x00},     // paddb xmm0, [rbp]
+          std::initializer_list<int>{0xc5, 0xf8, 0x29, 0x45, 0x00},     // vmovaps [rbp], xmm0
+          std::initializer_list<int>{0x48, 0x0f, 0xc7, 0x4d, 0x00}}) {  // cmpxchg16b [rbp]
+        CHECK(by_stack(code, aligned));
+        CHECK_FALSE(by_stack(code, misaligned));
+    }
+    for (const auto& code :
+         {std::initializer_list<int>{0x0f, 0x10, 0x45, 0x00},                 // movups xmm0, [rbp]
+          std::initializer_list<int>{0xf2, 0x0f, 0xf0, 0x45, 0x00},           // lddqu xmm0, [rbp]
+          std::initializer_list<int>{0x66, 0x0f, 0x3a, 0x63, 0x45, 0x00, 0},  // pcmpistri
+          std::initializer_list<int>{0xc5, 0xf9, 0x58, 0x45, 0x00},  // vaddpd xmm0, xmm0, [rbp]
+          std::initializer_list<int>{0xf2, 0x0f, 0x58, 0x45, 0x00},  // addsd xmm0, [rbp]
+          std::initializer_list<int>{0x48, 0x8b, 0x45, 0x00}})       // mov rax, [rbp]
+        CHECK(by_stack(code, misaligned));
+}
+
 }  // namespace shadowprof::accesses_test

@@ -225,7 +225,7 @@ std::optional<StackWatch::Change> StackWatch::step(GuestAddress pc, const CpuSta
     const std::uint64_t below = to - std::min(to, noted_stack_bytes);
     std::uint64_t start = from;
     if (!change.may_leave_frames) start = is_known ? std::min(left->first, below) : below;
-    find_words(start, to, change.words);
+    find_words(start, to - start, change.words);
     if (leaves && !load.pushes) add_top(to, change.words);
     if (is_known && to - left->first <= switch_bytes) left_at_.erase(left);
     if (to < from || to - from > far_bytes) add_left(from, noted_stack_bytes);
@@ -234,7 +234,7 @@ std::optional<StackWatch::Change> StackWatch::step(GuestAddress pc, const CpuSta
 
 void StackWatch::add_top(std::uint64_t stack_pointer, std::vector<Words>& words) const {
     std::vector<Words> top;
-    find_words(stack_pointer, stack_pointer + word_bytes, top);
+    find_words(stack_pointer, word_bytes, top);
     if (!top.empty() && replaced_ && replaced_->address == stack_pointer)
         top[0].value = replaced_->value;
     words.insert(words.end(), top.begin(), top.end());
@@ -245,17 +245,24 @@ void StackWatch::add_left(std::uint64_t stack_pointer, std::uint64_t max_bytes) 
     left_at_[stack_pointer] = max_bytes;
 }
 
-// Leaves out pages that cannot be read.
-void StackWatch::find_words(std::uint64_t start, std::uint64_t end,
+// Leaves out pages that cannot be read. A stack pointer may be any number: `start` plus `bytes` may
+// be beyond the last address.
+void StackWatch::find_words(std::uint64_t start, std::uint64_t bytes,
                             std::vector<Words>& words) const {
     CodeFinder code(memory_);
     std::array<std::uint64_t, page_bytes / word_bytes> page;
-    start = (start + word_bytes - 1) / word_bytes * word_bytes;
-    while (start + word_bytes <= end) {
-        const auto page_end = (start / page_bytes + 1) * page_bytes;
-        const auto part = std::span(page).first((std::min(page_end, end) - start) / word_bytes);
-        const bool has_page = memory_.read({start}, std::as_writable_bytes(part));
-        for (const std::uint64_t value : has_page ? part : part.first(0)) {
+    const std::uint64_t misaligned = (word_bytes - start % word_bytes) % word_bytes;
+    std::uint64_t left = (bytes - std::min(bytes, misaligned)) / word_bytes;
+    start += misaligned;
+    while (left != 0) {
+        const auto in_page = (page_bytes - start % page_bytes) / word_bytes;
+        const auto part = std::span(page).first(std::min(in_page, left));
+        left -= part.size();
+        if (!memory_.read({start}, std::as_writable_bytes(part))) {
+            start += part.size_bytes();
+            continue;
+        }
+        for (const std::uint64_t value : part) {
             if (code.is_code({value})) {
                 if (!words.empty() && words.back().value == GuestAddress{value})
                     ++words.back().count;
@@ -264,7 +271,6 @@ void StackWatch::find_words(std::uint64_t start, std::uint64_t end,
             }
             start += word_bytes;
         }
-        if (!has_page) start = page_end;
     }
 }
 

@@ -91,7 +91,7 @@ class StackWatch {
     void look_behind(Load& load) const;
     std::optional<std::uint64_t> loaded(const Load& load, const CpuState& cpu) const;
     void add_left(std::uint64_t stack_pointer, std::uint64_t max_bytes);
-    void find_words(std::uint64_t start, std::uint64_t end, std::vector<Words>& words) const;
+    void find_words(std::uint64_t start, std::uint64_t bytes, std::vector<Words>& words) const;
 
     GuestSpace& memory_;
     std::unordered_map<GuestAddress, Load> loads_;

@@ -168,6 +168,17 @@ TEST_CASE("Of a stack far away only the last words are noted, on pages that can 
     CHECK(change->words.empty());
 }
 
+TEST_CASE("A stack pointer may be any number") {
+    Watched watched({0x4c, 0x89, 0xc4, 0xff, 0xe2});
+    constexpr std::uint64_t last = ~std::uint64_t{0};
+    for (const std::uint64_t to : {last, last - 7, last - 8, last - page_bytes, std::uint64_t{0}}) {
+        const auto change = watched.step(stack + 0x100, to);
+        REQUIRE(change);
+        CHECK(change->to == to);
+        CHECK(change->words.empty());
+    }
+}
+
 TEST_CASE("A handler of a signal may leave any frames of the stack that was interrupted") {
     Watched watched({0x4c, 0x89, 0xc4, 0xff, 0xe2});
     watched.space.put_word(stack + 0x108, code.value);
