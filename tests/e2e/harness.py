@@ -263,6 +263,10 @@ def read_symbols(path):
     return {name: int(address, 16) for address, _, name in (f for f in fields if len(f) == 3)}
 
 
+# Who tests that root runs can be as an ordinary user.
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
+
+
 def may_attach(user):
     """Whether the system lets this user attach to processes at all."""
     scope = pathlib.Path("/proc/sys/kernel/yama/ptrace_scope")

@@ -13,8 +13,8 @@ import sys
 import time
 
 import processes
-from harness import (DENSE, SHADOWPROF, WORK_FACTORS, TestCase, dense, main, tagged_processes, taken,
-                     victim)
+from harness import (DENSE, NOBODY, SHADOWPROF, WORK_FACTORS, TestCase, dense, main,
+                     tagged_processes, taken, victim)
 
 OWN_FAILURE = 125
 
@@ -566,8 +566,7 @@ class Refused(Attach):
 
     def test_a_process_of_another_user(self):
         program = self.as_somebody()
-        self.refuse(["belongs to user 0", "as root"], os.getpid(), command=(program,), user=65534,
-                    group=65534, extra_groups=[])
+        self.refuse(["belongs to user 0", "as root"], os.getpid(), command=(program,), **NOBODY)
 
     def test_without_the_capability(self):
         program = self.as_somebody()
@@ -579,11 +578,10 @@ class Refused(Attach):
 
     def test_an_ordinary_user_may_attach_to_what_is_his(self):
         program = self.as_somebody()
-        user = {"user": 65534, "group": 65534, "extra_groups": []}
         busy = shutil.copy(victim("checksum"), self.folder / "busy")
-        target, _ = self.launch_busy(program=busy, **user)
+        target, _ = self.launch_busy(program=busy, **NOBODY)
         os.unlink(busy)
-        profile = self.attach_until_seen(target.pid, program=program, **user)
+        profile = self.attach_until_seen(target.pid, program=program, **NOBODY)
         self.assertEqual(next(iter(hot_functions(profile))), ("run", "busy"))
         self.assertEqual(processes.tracer(target.pid), 0)
 

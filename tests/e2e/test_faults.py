@@ -8,7 +8,7 @@ import shutil
 import struct
 import subprocess
 
-from harness import SHADOWPROF, TestCase, main, taken, victim
+from harness import NOBODY, SHADOWPROF, TestCase, main, taken, victim
 
 OWN_FAILURE, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 
@@ -125,7 +125,7 @@ class BadPrograms(Refused):
         program.chmod(0o4755)
         self.folder.chmod(0o777)
         done = self.run_command([self.folder / "shadowprof", "run", program, "exit=5"],
-                                user=65534, group=65534, extra_groups=[])
+                                **NOBODY)
         self.assertEqual(done.code, OWN_FAILURE, done.stderr)
         self.assertIn("as-root", done.stderr)
         self.assertFalse((self.folder / "shadowprof.json").exists())
@@ -146,7 +146,7 @@ class BadPlaces(Refused):
         closed.mkdir()
         self.folder.chmod(0o777)
         done = self.run_command([self.folder / "shadowprof", "run", "-o", closed / "p.json",
-                                 "touch", self.trace], user=65534, group=65534, extra_groups=[])
+                                 "touch", self.trace], **NOBODY)
         self.assertEqual(done.code, OWN_FAILURE, done.stderr)
         self.assertIn(str(closed), done.stderr)
         self.assertFalse(self.trace.exists())

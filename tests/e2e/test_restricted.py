@@ -7,12 +7,10 @@ import shutil
 import subprocess
 
 import processes
-from harness import DENSE, SHADOWPROF, WORK_FACTORS, TestCase, dense, main, taken, victim
+from harness import DENSE, NOBODY, SHADOWPROF, WORK_FACTORS, TestCase, dense, main, taken, victim
 
 # On a busy machine it may be that no burst gets a processor in its time.
 ATTEMPTS = 10
-
-NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
 
 
 class Restricted(TestCase):

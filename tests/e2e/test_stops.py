@@ -1,9 +1,11 @@
 """Programs that the kernel stops again and again because they are traced: at signals, and at births
 of threads and processes. They are let go, and lose nothing but samples."""
 
+import os
+import shutil
 import subprocess
 
-from harness import TestCase, main, victim
+from harness import NOBODY, SHADOWPROF, TestCase, main, victim
 
 NO_NAMESPACES = NO_SUCH_MEMORY = 77
 
@@ -88,6 +90,33 @@ class Storms(TestCase):
         counters = profile["sampling"]["counters"]
         self.assertGreater(counters["times_let_go"], 0)
         self.assertLess(counters["event_stops"], rounds / 2)
+
+
+class Halts(TestCase):
+    """A process that is stopped as a whole, and is continued at once."""
+
+    def check(self, shadowprof, options, **user):
+        done = self.run_command([shadowprof, "run", "-q", "-o", self.profile_path, *options,
+                                 self.folder / "stops", "halts", "200"], **user)
+        self.assertEqual((done.code, done.stdout, done.stderr),
+                         (0, b"stops: halts 200 unharmed\n", ""))
+        profile = self.read_profile()
+        self.assertEqual([note for note in profile["notes"] if "the rest" in note], [])
+
+    def test_goes_on_as_natively(self):
+        shutil.copy(victim("stops"), self.folder)
+        users = {"this user": (SHADOWPROF, {})}
+        if os.geteuid() == 0:
+            # Others may not suspend filters of system calls, which takes other ways.
+            self.folder.chmod(0o777)
+            users["an ordinary user"] = (shutil.copy(SHADOWPROF, self.folder / "shadowprof"),
+                                         NOBODY)
+        for name, (shadowprof, user) in users.items():
+            for options in (["--load=8"], ["--mode=exact"],
+                            ["--mode=exact", "--follow-forks=yes"]):
+                with self.subTest(user=name, options=options):
+                    self.check(shadowprof, options, **user)
+                    self.profile_path.unlink()
 
 
 class Inits(TestCase):

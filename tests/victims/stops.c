@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -144,6 +145,26 @@ static void spawns(void) {
     }
 }
 
+// A child stops itself again and again, and is continued at once.
+static void halts(void) {
+    const pid_t child = fork();
+    if (child == 0) {
+        const pid_t own = getpid();
+        volatile long sum = 0;
+        for (long i = 0; i < rounds; ++i) {
+            sum += i;
+            if (syscall(SYS_kill, own, SIGSTOP) != 0) fail("kill");
+        }
+        _exit(sum == rounds * (rounds - 1) / 2 ? 7 : 8);
+    }
+    int status = 0;
+    while (waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status)) {
+        if (kill(child, SIGCONT) != 0) fail("kill");
+        ++handled;
+    }
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 7) fail("waitpid");
+}
+
 static void seven(void) {
     _exit(7);
 }
@@ -165,10 +186,18 @@ static void execs(void) {
 static const struct {
     const char* name;
     void (*run)(void);
-} kinds[] = {
-    {"reads", reads_of_nothing}, {"divisions", divisions},   {"raised", raised},   {"timer", timer},
-    {"short", short_timers},     {"signalfd", read_signals}, {"threads", threads}, {"forks", forks},
-    {"spawns", spawns},          {"execs", execs},           {"seven", seven}};
+} kinds[] = {{"reads", reads_of_nothing},
+             {"divisions", divisions},
+             {"raised", raised},
+             {"timer", timer},
+             {"short", short_timers},
+             {"signalfd", read_signals},
+             {"threads", threads},
+             {"forks", forks},
+             {"spawns", spawns},
+             {"execs", execs},
+             {"halts", halts},
+             {"seven", seven}};
 
 int main(int argc, char** argv) {
     if (argc != 3) return 2;

@@ -4,6 +4,10 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
 
 #include "ptrace/replica/replica.h"
 #include "ptrace/test_support.h"
@@ -123,6 +127,57 @@ TEST_CASE("a process of another PID namespace gets no replica") {
     facts->stop = true;
     auto status = hub.reap(child.pid());
     CHECK(need(status).exit_code() == 0);
+}
+
+TEST_CASE("a first process that waits for the ends of the others does not hold up a stop") {
+    struct Processes {
+        std::atomic<pid_t> first{0}, second{0};
+        std::atomic<bool> stop{false};
+    };
+    Shared<Processes> processes;
+    TestHub hub;
+    Child child(hub, [&] {
+        if (!unshare_for_children(CLONE_NEWPID)) return status_refused;
+        const pid_t pid = ::fork();
+        if (pid == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // even if the test fails
+            if (::fork() == 0) {
+                // /proc is that of the outer namespace.
+                std::array<char, 32> name{};
+                if (::readlink("/proc/self", name.data(), name.size() - 1) < 0) ::_exit(4);
+                processes->second = std::atoi(name.data());
+                while (true) ::pause();
+            }
+            while (!processes->stop) ::usleep(100);
+            ::_exit(3);
+        }
+        processes->first = pid;
+        int status = 0;
+        ::waitpid(pid, &status, 0);
+        return WEXITSTATUS(status);
+    });
+    REQUIRE(wait_until([&] {
+        return (processes->first > 0 && processes->second > 0) ||
+               read_thread_state(child.pid(), child.pid()).value_or('Z') == 'Z';
+    }));
+    if (processes->second <= 0) return;
+    const pid_t pid = processes->first;
+    auto first = Target::attach(hub, pid);
+    auto second = Target::attach(hub, processes->second);
+    need(first);
+    need(second);
+    processes->stop = true;
+    // The second one has been killed, and is a zombie until its tracer takes its end.
+    REQUIRE(pump_until(hub, **first, [&] {
+        const auto stat = read_proc_stat(pid);
+        return stat && stat->is_exiting && stat->state == 'S';
+    }));
+    {
+        auto stop = (*first)->stop();
+        CHECK(need(stop).threads().empty());
+    }
+    REQUIRE(pump_to_end(hub, **second));
+    CHECK(exit_code_at_end(hub, **first) == 3);
 }
 
 }  // namespace shadowprof::child_namespaces_test

@@ -125,18 +125,27 @@ Result<ProcStatus> ProcStatus::parse(std::string_view text) {
 
 Result<ProcStat> ProcStat::parse(std::string_view text) {
     // Indices count from the state, which is field 3 in proc(5).
-    constexpr std::size_t state = 0, ppid = 1, minflt = 7, utime = 11, stime = 12, processor = 36;
+    constexpr std::size_t state = 0, ppid = 1, flags = 6, minflt = 7, utime = 11, stime = 12,
+                          processor = 36;
+    constexpr std::uint32_t exiting = 4;  // PF_EXITING, include/linux/sched.h
     const auto fields = stat_fields_from_state(text);
     if (fields.size() <= processor) return invalid("/proc/PID/stat");
     const auto parent = to_number<pid_t>(fields[ppid]);
+    const auto kernel_flags = to_number<std::uint32_t>(fields[flags]);
     const auto faults = to_number<std::uint64_t>(fields[minflt]);
     const auto user = to_number<std::uint64_t>(fields[utime]);
     const auto system = to_number<std::uint64_t>(fields[stime]);
     const auto cpu = to_number<int>(fields[processor]);
-    if (!parent || !faults || !user || !system || !cpu) return invalid("/proc/PID/stat");
+    if (!parent || !kernel_flags || !faults || !user || !system || !cpu)
+        return invalid("/proc/PID/stat");
     const auto tick_ns = 1'000'000'000ull / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-    return ProcStat{fields[state].front(), *parent,           *faults,
-                    *user * tick_ns,       *system * tick_ns, *cpu};
+    return ProcStat{.state = fields[state].front(),
+                    .parent_pid = *parent,
+                    .is_exiting = (*kernel_flags & exiting) != 0,
+                    .minor_faults = *faults,
+                    .user_ns = *user * tick_ns,
+                    .system_ns = *system * tick_ns,
+                    .cpu = *cpu};
 }
 
 namespace {

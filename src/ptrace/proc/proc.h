@@ -42,6 +42,7 @@ struct ProcStatus {
 struct ProcStat {
     char state = '?';
     pid_t parent_pid = 0;
+    bool is_exiting = false;  // it executes nothing more, though it may sleep before its end
     std::uint64_t minor_faults = 0;
     std::uint64_t user_ns = 0, system_ns = 0;  // processor time, in steps of the kernel's tick
     int cpu = 0;                               // processor on which it ran last

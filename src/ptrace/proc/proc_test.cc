@@ -41,6 +41,11 @@ TEST_CASE("a stat text is read behind whatever the command's name holds") {
     CHECK(stat->user_ns == 2'000'000'000);
     CHECK(stat->system_ns == 3'000'000'000);
     CHECK(stat->cpu == 1);
+    CHECK_FALSE(stat->is_exiting);
+    stat = ProcStat::parse(
+        "9 (a) S 1 9 9 0 -1 4194308 123 0 0 0 200 300 0 0 20 0 1 0 5 1 1 "
+        "0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0");
+    CHECK(need(stat).is_exiting);
     CHECK(!ProcStat::parse("9 (a) R 1"));
     CHECK(
         !ProcStat::parse("9 a R 1 9 9 0 -1 4194304 123 0 0 0 200 300 0 0 20 0 1 0 5 1 1 "

@@ -151,14 +151,16 @@ bool Target::take_stop(pid_t tid, StopCourse& course) {
     return true;
 }
 
-// Leaves out threads that are dead or wait in the kernel: they do not stop soon.
+// Leaves out threads that are dead or wait in the kernel: they do not stop soon. The first process
+// of a PID namespace ends only after all others there, of which a tracer may hold some.
 void Target::leave_out_immovable(const std::vector<pid_t>& tids) {
     for (const pid_t tid : tids) {
-        const char state = read_thread_state(pid_, tid).value_or('X');
+        const auto stat = read_thread_stat(pid_, tid);
+        const char state = stat ? stat->state : 'X';
         Thread& thread = threads_[tid];
         // A dead leader reports its end only after all other threads.
         thread.dead = tid == pid_ && (state == 'Z' || state == 'X');
-        thread.left_out = thread.dead || state == 'D';
+        thread.left_out = thread.dead || state == 'D' || (stat && stat->is_exiting);
     }
 }
 

@@ -128,7 +128,7 @@ Result<bool> ForwardedRun::advance() {
     }
     if (now - last_word_ > silence_limit)
         return Error{ErrorCode::system, 0, "the emulator does not answer"};
-    if (now >= observation_due_ && !question_) TRY(look_for_signals());
+    if (now >= observation_due_ && !question_ && !pause_) TRY(look_for_signals());
     return true;
 }
 
