@@ -136,7 +136,8 @@ class Inits(TestCase):
 
     def test_ends_as_natively(self):
         for words, expected in self.ENDS.items():
-            for options in (["--budget=1"], ["--load=8"]):
+            for options in (["--budget=1"], ["--load=8"],
+                            ["--mode=exact", "--follow-forks=yes"]):
                 with self.subTest(words=words, options=options):
                     done, _ = self.profile(victim("init"), *words, options=options)
                     if done.code == NO_NAMESPACES:

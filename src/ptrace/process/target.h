@@ -122,6 +122,13 @@ class Target {
     void note_shared_memory() { shares_memory_ = exec_count_ == 0; }
     bool has_thread(pid_t tid) const { return threads_.contains(tid); }
 
+    // Whether a signal would not end the process, of a fault that `thread` is stopped at, because it
+    // is the first process of a PID namespace and is traced. It then faults for ever. Untraced, it
+    // ends, once rewind_fault() was called.
+    bool would_survive(const StoppedThread& thread, int signal);
+    // Has `thread`, which is stopped at a signal of a fault, execute the instruction once more.
+    static Result<void> rewind_fault(StoppedThread& thread);
+
     // Returns a thread through which /proc and the memory of the process can be read: the leader,
     // or another one if the leader has ended before its threads.
     pid_t live_thread_id() const;
@@ -303,7 +310,6 @@ class Target {
     void note_unseized_life(LetGo left);
     void note_unseen_end(const WaitStatus& status);
     bool is_namespace_init();
-    bool would_survive(const StoppedThread& thread, int signal);
     void let_die(StoppedThread& thread, int signal);
     void watch_for_end();
     void resume_one(pid_t tid, const WaitStatus& status);

@@ -138,16 +138,19 @@ bool Target::would_survive(const StoppedThread& thread, int signal) {
     return status && (status->caught_signals >> (signal - 1) & 1) == 0;
 }
 
+Result<void> Target::rewind_fault(StoppedThread& thread) {
+    TRY_ASSIGN(const auto info, thread.signal_info());
+    TRY_ASSIGN(auto registers, thread.registers());
+    registers.rip -= passed_bytes(thread.tid(), info, registers.rip);
+    return thread.set_registers(registers);
+}
+
 // The instruction is executed once more, untraced, and the kernel ends the process.
 void Target::let_die(StoppedThread& thread, int signal) {
     end_all_forked();
     watch_for_end();
     dies_of_ = signal;
-    const auto info = thread.signal_info();
-    if (auto registers = thread.registers(); registers && info) {
-        registers->rip -= passed_bytes(thread.tid(), *info, registers->rip);
-        static_cast<void>(thread.set_registers(*registers));
-    }
+    static_cast<void>(rewind_fault(thread));
     threads_[thread.tid()].dead = true;
     static_cast<void>(thread.detach());
 }

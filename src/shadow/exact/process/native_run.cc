@@ -569,18 +569,20 @@ Result<Passage> NativeRun::pass_instruction(bool registers_only) {
             continue;  // one repetition of a string instruction
         }
         TRY_ASSIGN(const bool synchronous, is_synchronous());
-        if (synchronous) {
-            TRY(deliver_one(passage));
-            break;
-        }
+        if (synchronous) return pass_fault(std::move(passage));
         TRY(hold());
     }
     TRY(deliver_held(passage));
     return passage;
 }
 
-Result<Passage> NativeRun::pass_fault() {
-    Passage passage;
+Result<Passage> NativeRun::pass_fault(Passage passage) {
+    if (target_.would_survive(thread_, thread_.status().signal())) {
+        TRY(Target::rewind_fault(thread_));
+        passage.blocked =
+            "a fault ends the first process of a PID namespace only if nobody traces it";
+        return passage;
+    }
     TRY(deliver_one(passage));
     TRY(deliver_held(passage));
     return passage;

@@ -101,8 +101,8 @@ class NativeRun {
     // Leads the thread past the instruction that it stands before. `registers_only`: it writes no
     // memory.
     Result<Passage> pass_instruction(bool registers_only);
-    // Leads the thread past the fault that it stands at.
-    Result<Passage> pass_fault();
+    // Leads the thread past the fault that it stands at. `passage`: what has happened before.
+    Result<Passage> pass_fault(Passage passage = {});
     // Leads the thread past whatever it stands at, after run_to() returned false or after
     // run_for().
     Result<Passage> pass_whatever();
