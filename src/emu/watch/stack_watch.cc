@@ -178,12 +178,12 @@ void StackWatch::look_behind(Load& load) const {
         if (load.end != Flow::next) return;
         const auto added = added_bytes(*instruction);
         if (!added) return;
-        load.pushes |= instruction->mnemonic() == ZYDIS_MNEMONIC_PUSH;
+        load.grows |= *added < 0;
         if (instruction->mnemonic() == ZYDIS_MNEMONIC_POP) {
             popped = instruction->operands()[0].reg.value;
             before_pop = load.behind_bytes;
         }
-        load.behind_bytes += *added;
+        if (!load.grows) load.behind_bytes += *added;
         at = instruction->next();
     }
 }
@@ -224,9 +224,12 @@ std::optional<StackWatch::Change> StackWatch::step(GuestAddress pc, const CpuSta
     change.may_leave_frames = is_above && (to - from <= far_bytes || !is_known);
     const std::uint64_t below = to - std::min(to, noted_stack_bytes);
     std::uint64_t start = from;
-    if (!change.may_leave_frames) start = is_known ? std::min(left->first, below) : below;
+    if (!change.may_leave_frames) {
+        const bool is_back = is_known && to - left->first <= switch_bytes;
+        start = is_back ? left->first : is_known ? std::min(left->first, below) : below;
+    }
     find_words(start, to - start, change.words);
-    if (leaves && !load.pushes) add_top(to, change.words);
+    if (leaves && !load.grows) add_top(to, change.words);
     if (is_known && to - left->first <= switch_bytes) left_at_.erase(left);
     if (to < from || to - from > far_bytes) add_left(from, noted_stack_bytes);
     return change;

@@ -39,17 +39,18 @@ class StackWatch {
     };
     struct Change {
         std::uint64_t from = 0;  // the stack pointer before the instruction
-        // The stack pointer when control next leaves straight-line code: before a return has popped
-        // its address.
+        // The stack pointer when control next leaves straight-line code, or before the stack grows
+        // there. A return has not popped its address yet.
         std::uint64_t to = 0;
         // Whether both may be of one stack.
         bool may_leave_frames = false;
         // Whether the word at `to` is popped, and control goes there by a jump.
         bool returns_by_jump = false;
         // From low addresses to high ones: those between `from` and `to` if both may be of one
-        // stack, else those from noted_stack_bytes below `to` on, or from where a signal has
-        // interrupted the thread. Then the one at `to`, where a return address may be. If an
-        // unwinder has just replaced that by the address of a handler, it is what was there before.
+        // stack; those from where a thread has left this stack on, if that is near or was by a
+        // signal; else those from noted_stack_bytes below `to` on. Then the one at `to`, where a
+        // return address may be. If an unwinder has just replaced that by the address of a handler,
+        // it is what was there before.
         std::vector<Words> words = {};
     };
     // What a thread does that is about to execute a watched instruction. Nothing: the stack only
@@ -71,11 +72,12 @@ class StackWatch {
     struct Load {
         Instruction instruction;
         Source source = Source::value;
-        // What the straight-line code behind it adds to the stack pointer, and how that ends.
+        // What the straight-line code behind it adds to the stack pointer before the stack grows,
+        // and how that code ends.
         std::int64_t behind_bytes = 0;
         Flow end = Flow::next;
         bool returns_by_jump = false;
-        bool pushes = false;  // what is at the stack pointer then is not on the stack yet
+        bool grows = false;  // what is at the stack pointer then is not on the stack yet
     };
 
     // A return address that is about to be replaced.

@@ -131,11 +131,24 @@ TEST_CASE("A jump over frames notes the pointers to code between, equal neighbou
 
 TEST_CASE("What is pushed behind the load is not on the stack yet") {
     Watched watched({0x4c, 0x89, 0xc4, 0x51, 0xc3});  // mov rsp, r8; push rcx; ret
-    watched.space.put_word(stack + 0x178, (code + 0x10).value);
+    watched.space.put_word(stack + 0x170, (code + 0x10).value);
+    watched.space.put_word(stack + 0x180, (code + 0x20).value);
     const auto change = watched.step(stack + 0x100, stack + 0x180);
     REQUIRE(change);
-    CHECK(change->to == stack + 0x178);
-    CHECK(change->words.empty());
+    CHECK(change->to == stack + 0x180);
+    REQUIRE(change->words.size() == 1);
+    CHECK(change->words[0].value == code + 0x10);
+}
+
+TEST_CASE("Of a stack that was left near there, only the words from there on are noted") {
+    Watched watched({0x4c, 0x89, 0xc4, 0xff, 0xe2});
+    watched.space.put_word(stack + 0x80f0, code.value);
+    watched.space.put_word(stack + 0x8110, (code + 0x10).value);
+    REQUIRE(watched.step(stack + 0x8100, far_stack + 0x100));
+    const auto change = watched.step(far_stack + 0x100, stack + 0x8120);
+    REQUIRE(change);
+    REQUIRE(change->words.size() == 1);
+    CHECK(change->words[0].value == code + 0x10);
 }
 
 TEST_CASE("What is popped behind the load is behind the change") {
