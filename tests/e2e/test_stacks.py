@@ -3,6 +3,7 @@ that go on to other stacks: coroutines, handlers of signals. No stack may have a
 context, nor one that was left."""
 
 import re
+import shutil
 
 from harness import TestCase, main, once, victim
 
@@ -114,6 +115,75 @@ class OtherStacks(Stacks):
                             for depth in range(5)}
                 self.assert_work({**expected, ("signals", "work_behind_signal"): 0.5},
                                  "stacks", mode, str(ROUNDS))
+
+
+class Goroutines(Stacks):
+    """They hand over to each other by the scheduler, which has a stack of its own and goes on at
+    its top each time."""
+
+    SOURCE = """
+        package main
+
+        //go:noinline
+        func workAlpha(n int) (sum int) {
+            for i := 0; i < n; i++ {
+                sum = sum*3 + i
+            }
+            return
+        }
+
+        //go:noinline
+        func workBeta(n int) (sum int) {
+            for i := 0; i < n; i++ {
+                sum = sum*5 + i
+            }
+            return
+        }
+
+        func alpha(in, out chan int, rounds int) {
+            for i := 0; i < rounds; i++ {
+                out <- workAlpha(500)
+                <-in
+            }
+        }
+
+        func beta(in, out chan int, rounds int, done chan int) {
+            for i := 0; i < rounds; i++ {
+                <-in
+                out <- workBeta(500)
+            }
+            done <- 0
+        }
+
+        func main() {
+            a, b, done := make(chan int), make(chan int), make(chan int)
+            go alpha(a, b, ROUNDS)
+            go beta(b, a, ROUNDS, done)
+            <-done
+        }"""
+    # Of a goroutine that waits for another, with the frames of the runtime.
+    MOST_FRAMES = 64
+
+    def test_no_stack_has_frames_of_two(self):
+        if shutil.which("go") is None:
+            self.skipTest("there is no Go here")
+        (self.folder / "turns.go").write_text(self.SOURCE.replace("ROUNDS", "5000"))
+        program = self.folder / "turns"
+        made = self.run_command(["go", "build", "-o", program, "turns.go"],
+                                env={"HOME": str(self.folder), "GOFLAGS": "-buildvcs=false"})
+        self.assertEqual(made.code, 0, made.stderr)
+        for options in (["--mode=exact"], ["--load=8"]):
+            with self.subTest(options):
+                done, profile = self.profile(program, options=options, module=str(program),
+                                             env={"GOMAXPROCS": "1"})
+                self.assertEqual(done.code, 0, done.stderr)
+                stacks = [names for names, _ in self.stacks(profile)]
+                for names in stacks:
+                    self.assertFalse({"main.alpha", "main.beta"} <= set(names), names)
+                    self.assertLess(len(names), self.MOST_FRAMES, names)
+                if options == ["--mode=exact"]:
+                    self.assertTrue(any(names[-2:] == ("main.beta", "main.workBeta")
+                                        for names in stacks))
 
 
 class DeepStacks(Stacks):
