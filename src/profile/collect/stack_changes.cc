@@ -90,6 +90,17 @@ bool StackChanges::leaves_calls(const Followers& followers, const Calls& calls,
     return calls.costs.size() > frames.left() + 1;
 }
 
+// Where the function returns to that has made the innermost call.
+std::optional<CodeLocation> StackChanges::return_of_caller(const Followers& followers,
+                                                           const Calls& calls) {
+    if (const StackTree* tree = followers.tree) {
+        if (tree->calls(calls.context) < 2) return std::nullopt;
+        return tree->frame(tree->parent(calls.context)).return_to;
+    }
+    if (calls.costs.size() < 2) return std::nullopt;
+    return calls.costs.end()[-2].return_to;
+}
+
 ContextId StackChanges::leave(const Followers& followers, ContextId context,
                               const LeftStack& stack) {
     if (followers.costs) followers.costs->leave(followers.thread, stack);
@@ -140,10 +151,32 @@ ContextId StackChanges::change_behind(const Followers& followers) {
                               (change.may_leave_frames && stack_pointer >= change.from);
         return is_noted && leaves_calls(followers, calls, change.stack_from(stack_pointer));
     });
+    const auto left_before = std::exchange(threads_[followers.thread].left_at, change.from);
     suspend(followers, change.from, take_calls(followers));
-    if (!found) return resume(followers, {.context = begin_stack(followers)});
-    const ContextId context = resume(followers, std::move(found->calls));
-    return leave(followers, context, change.stack_from(found->stack_pointer));
+    if (found) {
+        const ContextId context = resume(followers, std::move(found->calls));
+        return leave(followers, context, change.stack_from(found->stack_pointer));
+    }
+    auto moved = left_before ? take_moved(followers, *left_before, change.top) : std::nullopt;
+    return resume(followers, moved ? std::move(*moved) : Calls{.context = begin_stack(followers)});
+}
+
+// Takes the calls of the stack that was left at `left_at` if it may have moved to where the thread
+// goes on, with the return address `top`. Go copies the stack of a goroutine that needs more room,
+// on another stack. The goroutine goes on at the beginning of the function that needs it, which has
+// called what copies.
+std::optional<StackChanges::Calls> StackChanges::take_moved(const Followers& followers,
+                                                            std::uint64_t left_at,
+                                                            std::optional<CodeLocation> top) {
+    const auto is_moved = [&](const Calls& calls, std::uint64_t stack_pointer) {
+        return top && stack_pointer == left_at && return_of_caller(followers, calls) == top;
+    };
+    auto found = suspended_.take(left_at, is_moved);
+    if (!found) return std::nullopt;
+    Calls calls = std::move(found->calls);
+    if (followers.tree) calls.context = followers.tree->parent(calls.context);
+    if (!calls.costs.empty()) calls.costs.pop_back();
+    return calls;
 }
 
 ContextId StackChanges::change_before(const Followers& followers, CodeLocation entry) {

@@ -3,8 +3,8 @@
 //
 // A thread whose stack pointer rises over some of its frames has left them: what lies between tells
 // which (left_frames.h). Where that would be all of its calls, or where the stack pointer goes
-// elsewhere, it is on another stack. If that was left before, its calls are in progress again; else
-// the thread has none there.
+// elsewhere, it is on another stack. If that was left before, or was copied to there, its calls are
+// in progress again; else the thread has none there.
 #pragma once
 
 #include <cstdint>
@@ -81,6 +81,7 @@ class StackChanges {
     struct Thread {
         std::optional<Change> change;
         std::optional<Interrupt> interrupt;
+        std::optional<std::uint64_t> left_at;  // the stack pointer at its last change
     };
     // The calls in progress on a stack.
     struct Calls {
@@ -93,6 +94,10 @@ class StackChanges {
     static bool leaves_frames(const Followers& followers, const LeftStack& stack);
     static bool leaves_calls(const Followers& followers, const Calls& calls,
                              const LeftStack& stack);
+    static std::optional<CodeLocation> return_of_caller(const Followers& followers,
+                                                        const Calls& calls);
+    std::optional<Calls> take_moved(const Followers& followers, std::uint64_t left_at,
+                                    std::optional<CodeLocation> top);
     ContextId leave(const Followers& followers, ContextId context, const LeftStack& stack);
     void suspend(const Followers& followers, std::uint64_t stack_pointer, Calls calls);
     static Calls take_calls(const Followers& followers);

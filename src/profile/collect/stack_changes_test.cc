@@ -133,6 +133,33 @@ TEST_CASE("a stack that begins just above another one is not taken for that") {
     CHECK(begun->instructions == 13);
 }
 
+TEST_CASE("a stack that is copied elsewhere keeps its calls") {
+    CollectorOptions options;
+    options.call_costs = true;
+    for (const std::uint64_t top : {0x1010, 0x1011}) {
+        CAPTURE(top);
+        Jumps jumps(options);
+        TestRun& run = jumps.run;
+        const auto copies = jumps.program.add(0x4000, Terminator::call, 0x3000, 5);
+        const auto again = jumps.program.add(0x2000, Terminator::none, 0, 11);
+        run.add(jumps.program, {jumps.outer, jumps.middle});
+        run.collector.add_probed(change(0x7000, 0x100'0000, false));
+        run.add(jumps.program, {jumps.inner, copies});
+        run.collector.add_probed(change(0x100'0000, 0x200'0000, false));
+        run.collector.add_probed(word(top, 0x200'0000));
+        run.add(jumps.program, {jumps.inner, again});
+        run.collector.end();
+        const Profile p = run.result();
+        const bool is_moved = top == 0x1010;
+        const Stack* moved = stack_of(p, {0x9004, 0x100f, 0x2000});
+        REQUIRE(moved);
+        CHECK(moved->instructions == (is_moved ? 3 + 11 : 3));
+        CHECK((stack_of(p, {0x2000}) == nullptr) == is_moved);
+        for (const CallCost& cost : p.call_costs)
+            if (cost.callee == at(0x2000)) CHECK(cost.instructions == (is_moved ? 3 + 3 + 11 : 6));
+    }
+}
+
 TEST_CASE("a handler is called by what its signal interrupts, and returns there") {
     Jumps jumps;
     TestRun& run = jumps.run;

@@ -1,5 +1,8 @@
 #include "shadow/emulation/trace_consumer.h"
 
+#include <time.h>
+
+#include "base/clock.h"
 #include "base/quiet_thread.h"
 
 namespace shadowprof {
@@ -18,6 +21,7 @@ TraceConsumer::~TraceConsumer() {
 
 void TraceConsumer::segment(WorkerProcess& worker, const TraceSegment& segment) {
     add([&worker, segment](TraceUser& user) {
+        const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         TracePosition place;
         for (const auto& part : segment.parts)
             for_each_piece(
@@ -26,6 +30,7 @@ void TraceConsumer::segment(WorkerProcess& worker, const TraceSegment& segment) 
                     user.use(part.thread, words, worker.table());
                 },
                 [&](const ProbeRecord& record) { user.use(record); });
+        user.spend(static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start));
         (void)worker.free_segment(segment.index);
     });
 }

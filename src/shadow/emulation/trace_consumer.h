@@ -35,6 +35,8 @@ class TraceUser {
     virtual void use(const ProbeRecord&) {}
     // From now on block ids are those of another emulator.
     virtual void new_emulator() = 0;
+    // Words and notes have taken so much processor time, together.
+    virtual void spend(std::uint64_t /*cpu_ns*/) {}
 };
 
 class TraceConsumer {

@@ -1,10 +1,7 @@
 #include "shadow/exact/exact_trace.h"
 
-#include <time.h>
-
 #include <utility>
 
-#include "base/clock.h"
 #include "profile/statistics/random.h"
 
 namespace shadowprof {
@@ -68,13 +65,11 @@ void ExactTrace::begin_thread(GuestThreads::Index index, pid_t id,
 void ExactTrace::use(GuestThreads::Index thread, std::span<const std::uint64_t> words,
                      const BlockTable& table) {
     if (!open_) return;
-    const auto start = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     const auto batch = collector_.add(thread, words, table);
     instructions_ += batch.instructions;
     parts_.count(batch.instructions);
     if (thread < ids_.size()) counts_.by_thread[ids_[thread]] += batch.instructions;
     counts_.is_damaged |= batch.damaged;
-    counts_.cpu_ns += static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start);
 }
 
 void ExactTrace::use(const ProbeRecord& record) {

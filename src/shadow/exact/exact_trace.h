@@ -38,6 +38,7 @@ class ExactTrace final : public TraceUser {
              const BlockTable& table) override;
     void use(const ProbeRecord& record) override;
     void new_emulator() override;
+    void spend(std::uint64_t cpu_ns) override { counts_.cpu_ns += cpu_ns; }
 
     // The counts of a process.
     struct Counts {
