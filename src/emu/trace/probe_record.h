@@ -99,7 +99,8 @@ inline constexpr std::uint32_t script_stack_end_note = system_call_note - 12;
 // stack_words_notes follow: pointers to code on the stack, from low addresses to high ones. `value`
 // is the pointer, `key` its address, and `missed` how often it stands there, one behind the other.
 // They are those down to where a thread has left this stack, if that is near or was by a signal,
-// and else those of the last noted_stack_bytes below the new stack pointer. One at the new stack pointer itself may be a return address.
+// and else those of the last noted_stack_bytes below the new stack pointer. One at the new stack
+// pointer itself may be a return address.
 inline constexpr std::uint32_t stack_change_note = system_call_note - 13;
 inline constexpr std::uint32_t stack_words_note = system_call_note - 14;
 inline constexpr std::uint64_t noted_stack_bytes = 4096;

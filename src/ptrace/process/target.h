@@ -122,9 +122,9 @@ class Target {
     void note_shared_memory() { shares_memory_ = exec_count_ == 0; }
     bool has_thread(pid_t tid) const { return threads_.contains(tid); }
 
-    // Whether a signal would not end the process, of a fault that `thread` is stopped at, because it
-    // is the first process of a PID namespace and is traced. It then faults for ever. Untraced, it
-    // ends, once rewind_fault() was called.
+    // Whether a signal would not end the process, of a fault that `thread` is stopped at, because
+    // it is the first process of a PID namespace and is traced. It then faults for ever. Untraced,
+    // it ends, once rewind_fault() was called.
     bool would_survive(const StoppedThread& thread, int signal);
     // Has `thread`, which is stopped at a signal of a fault, execute the instruction once more.
     static Result<void> rewind_fault(StoppedThread& thread);
