@@ -65,6 +65,12 @@ class Report(TestCase):
                 cut.write_bytes(packed.read_bytes()[:-10])
                 self.assertIn("ends too early", self.refused("report", cut))
 
+    def test_without_a_name_the_profile_of_a_run_without_one_is_shown(self):
+        self.assertIn("no 'shadowprof.json' in this folder", self.refused("report"))
+        self.profile_path.rename(self.folder / "shadowprof.json")
+        self.assertEqual(self.shown("report"), self.shown("report", "shadowprof.json"))
+        self.assertIn("edges_run", self.shown("report", "--by=function"))
+
     def test_functions_are_found_by_pattern_and_near_names_are_told(self):
         text = self.shown("annotate", self.profile_path, "edges_[le]*")
         self.assertRegex(text, "(?m)^edges_leaf  ")

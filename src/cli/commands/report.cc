@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/files/safe_output.h"
 #include "base/text/text_format.h"
@@ -11,6 +12,7 @@
 #include "cli/commands/host_report.h"
 #include "cli/commands/open_page.h"
 #include "cli/options/command_line.h"
+#include "cli/options/run_request.h"
 #include "cli/options/values.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
@@ -46,6 +48,18 @@ int report_host() {
     return 0;
 }
 
+// Without a name, the profile is the one that `run` writes without a name.
+Result<void> name_profile(ReportRequest& request) {
+    if (!request.path.empty()) return {};
+    request.path = default_profile;
+    std::error_code error;
+    if (std::filesystem::exists(request.path, error)) return {};
+    return Error{ErrorCode::usage, 0,
+                 fmt::format("PROFILE is missing, and there is no '{}' in this folder; try "
+                             "'shadowprof report --help'",
+                             default_profile)};
+}
+
 Error misused(std::string message) {
     return {ErrorCode::usage, 0, std::move(message)};
 }
@@ -66,7 +80,6 @@ Result<void> check_together(const ReportRequest& request, const CommandLine& lin
     if (request.opens && request.page == "-")
         return misused("--open needs a page in a file; leave --html=- out, or name a file");
     if (request.host) return {};
-    if (request.path.empty()) return misused("PROFILE is required; try 'shadowprof report --help'");
     if (request.lists.findings && (has_list_options || page || weighed || request.json))
         return misused("--findings can be combined with --top only");
     return {};
@@ -133,10 +146,10 @@ int report_main(std::span<const std::string> words) {
     ListRequest& lists = request.lists;
     const auto names = list_names();
     CommandLine line(
-        {"report", "[options] PROFILE",
+        {"report", "[options] [PROFILE]",
          "Shows the summary of a profile or lists of it, or makes a page of it."},
         {{.names = "PROFILE",
-          .help = "a file that shadowprof wrote; - is standard input",
+          .help = "a file that shadowprof wrote; - is standard input [shadowprof.json]",
           .set = set_text(request.path)},
          {.names = "--by",
           .value = "LIST",
@@ -203,6 +216,7 @@ int report_main(std::span<const std::string> words) {
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
     if (const auto fits = check_together(request, line); !fits) return failed(fits.error().message);
     if (request.host) return report_host();
+    if (const auto named = name_profile(request); !named) return failed(named.error().message);
     const bool wants_lists =
         line.has("--top") || request.json ||
         std::ranges::any_of(list_options, [&](const char* name) { return line.has(name); });

@@ -17,6 +17,9 @@ namespace shadowprof {
 // to which the target does not write.
 enum class Progress : std::uint8_t { on_terminal, always, never };
 
+// Where a profile is that nobody has named.
+inline constexpr const char* default_profile = "shadowprof.json";
+
 // Everything that the user asked for.
 struct RunRequest {
     RunOptions options;
@@ -29,7 +32,7 @@ struct RunRequest {
         every;  // the option's value; options.bursts has the resulting setting
     std::vector<EventsOfKind> burst_lengths;
     std::string control;  // value of --control; empty: no commands
-    std::string output = "shadowprof.json";
+    std::string output = default_profile;
     std::optional<std::chrono::nanoseconds>
         dump_every;  // length of an interval that gets its own profile
     DebugSearch debug_search = DebugSearch::this_host;

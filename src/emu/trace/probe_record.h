@@ -94,8 +94,8 @@ inline constexpr std::uint32_t script_stack_end_note = system_call_note - 12;
 // ProbeRecord::probe of records of the stack pointer (emu/watch/stack_watch.h).
 //
 // The block that begins at `pc`, whose record comes next, leaves frames at once or goes on to
-// another stack: the stack pointer is `value` before it and `key` at its end, or before the stack
-// grows there. `missed` has flags.
+// another stack: the stack pointer is `value` before it and `key` at its end (for calls and jumps,
+// before the block grows the stack). `missed` has flags.
 // stack_words_notes follow: pointers to code on the stack, from low addresses to high ones. `value`
 // is the pointer, `key` its address, and `missed` how often it stands there, one behind the other.
 // They are those down to where a thread has left this stack, if that is near or was by a signal,

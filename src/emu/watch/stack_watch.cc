@@ -161,29 +161,30 @@ bool StackWatch::watches(const Instruction& instruction) {
     return true;
 }
 
-// GCC's unwinder and Boost's contexts return by a pop and a jump.
+// GCC's unwinder and Boost's contexts return by a pop and a jump. setcontext(3) pushes the address
+// that it returns to.
 void StackWatch::look_behind(Load& load) const {
     GuestAddress at = load.instruction.next();
     std::optional<ZydisRegister> popped;
-    std::int64_t before_pop = 0;
+    std::int64_t bytes = 0, before_pop = 0;
     for (int i = 0; i < max_instructions_behind; ++i) {
         const auto instruction = decode_at(memory_, at);
         if (!instruction) return;
         load.end = instruction->flow();
-        if (load.end == Flow::indirect_jump && popped &&
-            is_register(instruction->operands()[0], *popped)) {
-            load.returns_by_jump = true;
-            load.behind_bytes = before_pop;
-        }
+        load.returns_by_jump = load.end == Flow::indirect_jump && popped &&
+                               is_register(instruction->operands()[0], *popped);
+        if (load.returns_by_jump) load.behind_bytes = before_pop;
+        if (load.end == Flow::ret) load.behind_bytes = bytes;
         if (load.end != Flow::next) return;
         const auto added = added_bytes(*instruction);
         if (!added) return;
-        load.grows |= *added < 0;
         if (instruction->mnemonic() == ZYDIS_MNEMONIC_POP) {
             popped = instruction->operands()[0].reg.value;
-            before_pop = load.behind_bytes;
+            before_pop = bytes;
         }
-        if (!load.grows) load.behind_bytes += *added;
+        bytes += *added;
+        load.grows |= *added < 0;
+        if (!load.grows) load.behind_bytes = bytes;
         at = instruction->next();
     }
 }

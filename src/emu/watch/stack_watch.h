@@ -39,8 +39,8 @@ class StackWatch {
     };
     struct Change {
         std::uint64_t from = 0;  // the stack pointer before the instruction
-        // The stack pointer when control next leaves straight-line code, or before the stack grows
-        // there. A return has not popped its address yet.
+        // The stack pointer when control next leaves straight-line code: before a return has popped
+        // its address, and else before that code grows the stack.
         std::uint64_t to = 0;
         // Whether both may be of one stack.
         bool may_leave_frames = false;
@@ -72,8 +72,8 @@ class StackWatch {
     struct Load {
         Instruction instruction;
         Source source = Source::value;
-        // What the straight-line code behind it adds to the stack pointer before the stack grows,
-        // and how that code ends.
+        // What the straight-line code behind it adds to the stack pointer, and how that code ends.
+        // What it takes away again counts only before a return.
         std::int64_t behind_bytes = 0;
         Flow end = Flow::next;
         bool returns_by_jump = false;

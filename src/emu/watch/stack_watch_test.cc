@@ -129,11 +129,20 @@ TEST_CASE("A jump over frames notes the pointers to code between, equal neighbou
     CHECK_FALSE(change->returns_by_jump);
 }
 
-TEST_CASE("What is pushed behind the load is not on the stack yet") {
+TEST_CASE("A return takes away what was pushed behind the load") {
     Watched watched({0x4c, 0x89, 0xc4, 0x51, 0xc3});  // mov rsp, r8; push rcx; ret
+    watched.space.put_word(stack + 0x178, (code + 0x10).value);
+    const auto change = watched.step(stack + 0x100, stack + 0x180);
+    REQUIRE(change);
+    CHECK(change->to == stack + 0x178);
+    CHECK(change->words.empty());
+}
+
+TEST_CASE("A call may push behind the load, and goes on at the same place of the stack") {
+    Watched watched({0x4c, 0x89, 0xc4, 0x50, 0xe8, 0, 0, 0, 0});  // mov rsp, r8; push rax; call
     watched.space.put_word(stack + 0x170, (code + 0x10).value);
     watched.space.put_word(stack + 0x180, (code + 0x20).value);
-    const auto change = watched.step(stack + 0x100, stack + 0x180);
+    const auto change = watched.step(far_stack + 0x100, stack + 0x180);
     REQUIRE(change);
     CHECK(change->to == stack + 0x180);
     REQUIRE(change->words.size() == 1);
