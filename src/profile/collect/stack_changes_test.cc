@@ -136,7 +136,7 @@ TEST_CASE("a stack that begins just above another one is not taken for that") {
 TEST_CASE("a stack that is copied elsewhere keeps its calls") {
     CollectorOptions options;
     options.call_costs = true;
-    for (const std::uint64_t top : {0x1010, 0x1011}) {
+    for (const std::uint64_t top : {0x1010u, 0x1011u}) {
         CAPTURE(top);
         Jumps jumps(options);
         TestRun& run = jumps.run;
