@@ -48,20 +48,20 @@ int report_host() {
     return 0;
 }
 
+Error misused(std::string message) {
+    return {ErrorCode::usage, 0, std::move(message)};
+}
+
 // Without a name, the profile is the one that `run` writes without a name.
 Result<void> name_profile(ReportRequest& request) {
     if (!request.path.empty()) return {};
     request.path = default_profile;
     std::error_code error;
     if (std::filesystem::exists(request.path, error)) return {};
-    return Error{ErrorCode::usage, 0,
-                 fmt::format("PROFILE is missing, and there is no '{}' in this folder; try "
-                             "'shadowprof report --help'",
-                             default_profile)};
-}
-
-Error misused(std::string message) {
-    return {ErrorCode::usage, 0, std::move(message)};
+    return misused(
+        fmt::format("PROFILE is missing, and there is no '{}' in this folder; try "
+                    "'shadowprof report --help'",
+                    default_profile));
 }
 
 // Checks that the options that were given go together.

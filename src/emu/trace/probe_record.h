@@ -98,12 +98,14 @@ inline constexpr std::uint32_t script_stack_end_note = system_call_note - 12;
 // before the block grows the stack). `missed` has flags.
 // stack_words_notes follow: pointers to code on the stack, from low addresses to high ones. `value`
 // is the pointer, `key` its address, and `missed` how often it stands there, one behind the other.
-// They are those down to where a thread has left this stack, if that is near or was by a signal,
-// and else those of the last noted_stack_bytes below the new stack pointer. One at the new stack
-// pointer itself may be a return address.
+// They are those down to where a thread has left this stack, if that is at most max_switch_bytes
+// away or was by a signal, and else those of the last noted_stack_bytes below the new stack
+// pointer. One at the new stack pointer itself may be a return address.
 inline constexpr std::uint32_t stack_change_note = system_call_note - 13;
 inline constexpr std::uint32_t stack_words_note = system_call_note - 14;
 inline constexpr std::uint64_t noted_stack_bytes = 4096;
+// The frames of what switches stacks are smaller, and stacks are larger.
+inline constexpr std::uint64_t max_switch_bytes = 512;
 // A flag: both stack pointers may be of one stack, and all pointers to code between them are noted.
 inline constexpr std::uint32_t stack_may_leave_frames = 1;
 // A flag: control goes to what the new stack pointer points to by a jump.

@@ -15,12 +15,16 @@ CpuState registers() {
     return cpu;
 }
 
-std::optional<AccessList> accesses(std::initializer_list<int> code, const CpuState& cpu) {
+Instruction decoded(std::initializer_list<int> code) {
     std::vector<std::byte> raw;
     for (int b : code) raw.push_back(static_cast<std::byte>(b));
     const auto in = Instruction::decode(raw, {0x1000});
     REQUIRE(in);
-    return accesses_of(*in, cpu);
+    return *in;
+}
+
+std::optional<AccessList> accesses(std::initializer_list<int> code, const CpuState& cpu) {
+    return accesses_of(decoded(code), cpu);
 }
 
 Access only(std::initializer_list<int> code, const CpuState& cpu = registers()) {
@@ -114,9 +118,7 @@ TEST_CASE("hints and addresses alone are no accesses") {
 TEST_CASE("the segment of the first access to no canonical address tells the fault") {
     auto cpu = registers();
     const auto by_stack = [&](std::initializer_list<int> code) {
-        std::vector<std::byte> raw;
-        for (int b : code) raw.push_back(static_cast<std::byte>(b));
-        return faults_in_stack_segment(*Instruction::decode(raw, {0x1000}), cpu);
+        return faults_in_stack_segment(decoded(code), cpu);
     };
     CHECK_FALSE(by_stack({0x48, 0x8b, 0x45, 0x00}));  // mov rax, [rbp], which is canonical
     cpu[Gpr::rax] = cpu[Gpr::rbp] = cpu[Gpr::rsp] = 0x8000'0000'0000'1230;
@@ -135,10 +137,8 @@ TEST_CASE("the segment of the first access to no canonical address tells the fau
 TEST_CASE("an operand that must be aligned and is not is no fault of the stack's segment") {
     auto cpu = registers();
     const auto by_stack = [&](std::initializer_list<int> code, std::uint64_t rbp) {
-        std::vector<std::byte> raw;
-        for (int b : code) raw.push_back(static_cast<std::byte>(b));
         cpu[Gpr::rbp] = rbp;
-        return faults_in_stack_segment(*Instruction::decode(raw, {0x1000}), cpu);
+        return faults_in_stack_segment(decoded(code), cpu);
     };
     constexpr std::uint64_t aligned = 0x8000'0000'0000'1230, misaligned = aligned + 8;
     for (const auto& code :

@@ -17,8 +17,6 @@ constexpr int max_loads_of_handler = 16;
 constexpr std::uint64_t max_room_bytes = std::uint64_t{1} << 20;
 // Further apart, threads may come back to where they have left a stack.
 constexpr std::uint64_t far_bytes = std::uint64_t{64} << 10;
-// The frames of what switches stacks are smaller.
-constexpr std::uint64_t switch_bytes = 512;
 constexpr std::size_t max_left = std::size_t{1} << 16;
 
 bool is_rsp(const ZydisDecodedOperand& operand) {
@@ -221,17 +219,17 @@ std::optional<StackWatch::Change> StackWatch::step(GuestAddress pc, const CpuSta
     const auto behind = left_at_.upper_bound(to);
     const auto left = behind == left_at_.begin() ? left_at_.end() : std::prev(behind);
     const bool is_known = left != left_at_.end() && to - left->first <= left->second;
+    const bool is_back = is_known && to - left->first <= max_switch_bytes;
     const bool is_above = to > from && to - from <= max_stack_bytes;
     change.may_leave_frames = is_above && (to - from <= far_bytes || !is_known);
-    const std::uint64_t below = to - std::min(to, noted_stack_bytes);
     std::uint64_t start = from;
     if (!change.may_leave_frames) {
-        const bool is_back = is_known && to - left->first <= switch_bytes;
-        start = is_back ? left->first : is_known ? std::min(left->first, below) : below;
+        start = to - std::min(to, noted_stack_bytes);
+        if (is_known) start = is_back ? left->first : std::min(left->first, start);
     }
     find_words(start, to - start, change.words);
     if (leaves && !load.grows) add_top(to, change.words);
-    if (is_known && to - left->first <= switch_bytes) left_at_.erase(left);
+    if (is_back) left_at_.erase(left);
     if (to < from || to - from > far_bytes) add_left(from, noted_stack_bytes);
     return change;
 }

@@ -72,8 +72,8 @@ class StackWatch {
     struct Load {
         Instruction instruction;
         Source source = Source::value;
-        // What the straight-line code behind it adds to the stack pointer, and how that code ends.
-        // What it takes away again counts only before a return.
+        // How many bytes the straight-line code behind it adds to the stack pointer, and how that
+        // code ends. If it ends by a call or a jump, only those count that come before a push.
         std::int64_t behind_bytes = 0;
         Flow end = Flow::next;
         bool returns_by_jump = false;

@@ -6,8 +6,6 @@
 namespace shadowprof {
 namespace {
 
-// The frames of what switches stacks are smaller, and stacks are larger.
-constexpr std::uint64_t max_switch_bytes = 512;
 constexpr std::uint32_t max_threads = std::uint32_t{1} << 20;
 
 // Leaves what both have at their beginnings.

@@ -32,6 +32,21 @@ bool unshare_for_children(int kind) {
 
 constexpr int status_refused = 77;
 
+// Runs `body` as the first process of a PID namespace, whose id becomes `first`. Returns its exit
+// status.
+int run_first_process(std::atomic<pid_t>& first, const std::function<int()>& body) {
+    if (!unshare_for_children(CLONE_NEWPID)) return status_refused;
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // even if the test fails
+        ::_exit(body());
+    }
+    first = pid;
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    return WEXITSTATUS(status);
+}
+
 // The child's exit status says whether it is process 1.
 int bear_first_process(Facts& facts, int kind) {
     if (!unshare_for_children(kind)) return status_refused;
@@ -101,18 +116,11 @@ TEST_CASE("a process of another PID namespace gets no replica") {
     TestHub hub;
     Shared<std::atomic<pid_t>> first_process;
     Child child(hub, [&] {
-        if (!unshare_for_children(CLONE_NEWPID)) return status_refused;
-        const pid_t pid = ::fork();
-        if (pid == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // even if the test fails
+        return run_first_process(*first_process, [&] {
             while (!facts->stop) ++facts->ticks;
             // This would find children that the process did not create.
-            ::_exit(::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 ? 0 : 1);
-        }
-        *first_process = pid;
-        int status = 0;
-        ::waitpid(pid, &status, 0);
-        return WEXITSTATUS(status);
+            return ::waitpid(-1, nullptr, WNOHANG | __WALL) == -1 ? 0 : 1;
+        });
     });
     REQUIRE(wait_until([&] {
         return (facts->ticks > 0 && *first_process > 0) ||
@@ -138,10 +146,7 @@ TEST_CASE("a first process that waits for the ends of the others does not hold u
     Shared<Processes> processes;
     TestHub hub;
     Child child(hub, [&] {
-        if (!unshare_for_children(CLONE_NEWPID)) return status_refused;
-        const pid_t pid = ::fork();
-        if (pid == 0) {
-            ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // even if the test fails
+        return run_first_process(processes->first, [&] {
             if (::fork() == 0) {
                 // /proc is that of the outer namespace.
                 std::array<char, 32> name{};
@@ -150,12 +155,8 @@ TEST_CASE("a first process that waits for the ends of the others does not hold u
                 while (true) ::pause();
             }
             while (!processes->stop) ::usleep(100);
-            ::_exit(3);
-        }
-        processes->first = pid;
-        int status = 0;
-        ::waitpid(pid, &status, 0);
-        return WEXITSTATUS(status);
+            return 3;
+        });
     });
     REQUIRE(wait_until([&] {
         return (processes->first > 0 && processes->second > 0) ||

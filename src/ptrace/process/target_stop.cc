@@ -155,12 +155,11 @@ bool Target::take_stop(pid_t tid, StopCourse& course) {
 // of a PID namespace ends only after all others there, of which a tracer may hold some.
 void Target::leave_out_immovable(const std::vector<pid_t>& tids) {
     for (const pid_t tid : tids) {
-        const auto stat = read_thread_stat(pid_, tid);
-        const char state = stat ? stat->state : 'X';
+        const auto stat = read_thread_stat(pid_, tid).value_or(ProcStat{.state = 'X'});
         Thread& thread = threads_[tid];
         // A dead leader reports its end only after all other threads.
-        thread.dead = tid == pid_ && (state == 'Z' || state == 'X');
-        thread.left_out = thread.dead || state == 'D' || (stat && stat->is_exiting);
+        thread.dead = tid == pid_ && (stat.state == 'Z' || stat.state == 'X');
+        thread.left_out = thread.dead || stat.state == 'D' || stat.is_exiting;
     }
 }
 
