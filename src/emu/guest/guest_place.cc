@@ -13,9 +13,15 @@ constexpr std::uint64_t down_step = 0x0080'0000'0000;
 // free here, even where sanitizers reserve memory.
 constexpr std::uint64_t usual_shift = 0x2000'0000'0000;
 
+// How far the guest's mappings lie from ours: as far as there is room, of distances down to a page.
+// An access behind a mapping of the guest must not reach ours, nor what the kernel will map in gaps
+// between ours.
+constexpr std::uint64_t most_apart_bytes = std::uint64_t{1} << 30;
+
 // What is kept free below a mapping.
-std::uint64_t room_below(const Mapping& m) {
-    return m.name == "[stack]" ? GuestPlace::stack_growth_bytes : page_bytes;
+std::uint64_t room_below(const Mapping& m, std::uint64_t apart_bytes) {
+    return m.name == "[stack]" ? std::max(GuestPlace::stack_growth_bytes, apart_bytes)
+                               : apart_bytes;
 }
 
 bool is_of_user(const Mapping& m) {
@@ -39,9 +45,12 @@ std::optional<std::uint64_t> GuestPlace::choose(SegmentBases bases) const {
     if (bases == SegmentBases::by_kernel && fits(0)) return 0;
     if (bases != SegmentBases::by_kernel)
         if (const auto down = down_in_steps()) return down;
-    if (const auto up = highest_fit(most_up, page)) return *up;
+    for (auto apart_bytes = most_apart_bytes; apart_bytes >= page_bytes; apart_bytes /= 8) {
+        if (const auto up = highest_fit(most_up, page, apart_bytes)) return *up;
+        if (bases == SegmentBases::by_kernel) continue;
+        if (const auto down = highest_fit(-page, -most_down, apart_bytes)) return *down;
+    }
     if (bases == SegmentBases::by_kernel) return std::nullopt;
-    if (const auto down = highest_fit(-page, -most_down)) return *down;
     return fits(0) ? std::optional<std::uint64_t>(0) : std::nullopt;
 }
 
@@ -71,19 +80,20 @@ bool GuestPlace::fits(const Mapping& m, std::uint64_t delta) const {
     if (!is_of_user(m)) return true;
     const auto start = m.start.value + delta, end = m.end.value + delta;
     if (start < mmap_minimum || start > end || end > user_end) return false;
-    return !in_the_way(m, delta);
+    return !in_the_way(m, delta, page_bytes);
 }
 
 // Returns the highest distance in these bounds at which all mappings fit. Each step goes down to
 // where one more mapping fits below one of ours, so no distance between is left out, and there are
 // at most as many steps as pairs of mappings.
-std::optional<std::int64_t> GuestPlace::highest_fit(std::int64_t most, std::int64_t least) const {
+std::optional<std::int64_t> GuestPlace::highest_fit(std::int64_t most, std::int64_t least,
+                                                    std::uint64_t apart_bytes) const {
     auto fit = most;
     for (auto before = fit + 1; before != fit;) {
         before = fit;
         for (const Mapping& m : guest_.mappings()) {
             if (!is_of_user(m)) continue;
-            const auto lower = highest_fit(m, fit, least);
+            const auto lower = highest_fit(m, fit, least, apart_bytes);
             if (!lower) return std::nullopt;
             fit = *lower;
         }
@@ -92,20 +102,23 @@ std::optional<std::int64_t> GuestPlace::highest_fit(std::int64_t most, std::int6
 }
 
 std::optional<std::int64_t> GuestPlace::highest_fit(const Mapping& m, std::int64_t most,
-                                                    std::int64_t least) const {
+                                                    std::int64_t least,
+                                                    std::uint64_t apart_bytes) const {
     for (auto fit = most; fit >= least;) {
-        const Mapping* ours = in_the_way(m, static_cast<std::uint64_t>(fit));
+        const Mapping* ours = in_the_way(m, static_cast<std::uint64_t>(fit), apart_bytes);
         if (!ours) return fit;
-        fit = static_cast<std::int64_t>(ours->start.value - room_below(*ours) - m.end.value);
+        fit = static_cast<std::int64_t>(ours->start.value - room_below(*ours, apart_bytes) -
+                                        m.end.value);
     }
     return std::nullopt;
 }
 
 // Returns the first of our mappings where this one and its growth would be; null if there is none.
-const Mapping* GuestPlace::in_the_way(const Mapping& m, std::uint64_t delta) const {
+const Mapping* GuestPlace::in_the_way(const Mapping& m, std::uint64_t delta,
+                                      std::uint64_t apart_bytes) const {
     const auto start = m.start.value + delta, end = m.end.value + delta;
-    const auto* ours = own_.find_at_or_after({start - std::min(start, room_below(m))});
-    return ours && ours->start.value < end + room_below(*ours) ? ours : nullptr;
+    const auto* ours = own_.find_at_or_after({start - std::min(start, room_below(m, apart_bytes))});
+    return ours && ours->start.value < end + room_below(*ours, apart_bytes) ? ours : nullptr;
 }
 
 }  // namespace shadowprof

@@ -30,10 +30,12 @@ class GuestPlace {
   private:
     std::optional<std::uint64_t> down_in_steps() const;
     std::uint64_t distance_below_own() const;
-    std::optional<std::int64_t> highest_fit(std::int64_t most, std::int64_t least) const;
+    std::optional<std::int64_t> highest_fit(std::int64_t most, std::int64_t least,
+                                            std::uint64_t apart_bytes) const;
     std::optional<std::int64_t> highest_fit(const Mapping& mapping, std::int64_t most,
-                                            std::int64_t least) const;
-    const Mapping* in_the_way(const Mapping& mapping, std::uint64_t delta) const;
+                                            std::int64_t least, std::uint64_t apart_bytes) const;
+    const Mapping* in_the_way(const Mapping& mapping, std::uint64_t delta,
+                              std::uint64_t apart_bytes) const;
 
     const MemoryMap& guest_;
     const MemoryMap& own_;

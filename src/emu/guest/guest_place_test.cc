@@ -81,6 +81,23 @@ TEST_CASE("what is kept free below stacks is kept free") {
     CHECK(*below == 4095 * page_bytes - GuestPlace::stack_growth_bytes);
 }
 
+TEST_CASE("where there is more room, ours is far behind the guest's mappings") {
+    // A program at a low address, as below what a sanitizer reserves.
+    const MemoryMap guest(
+        {mapping(0x1234'0000, 0x1237'0000), mapping(0x7ffd'0000'0000, 0x7ffd'0000'1000)});
+    const auto choose = [&](std::uint64_t stack) {
+        const MemoryMap own(
+            {mapping(0x7fff'7000, 0x1000'7fff'8000), mapping(stack, stack + 0x2'1000, "[stack]")});
+        const auto delta = GuestPlace(guest, own).choose(by_instruction);
+        REQUIRE(delta);
+        CHECK(GuestPlace(guest, own).fits(*delta));
+        return *delta;
+    };
+    constexpr std::uint64_t room = 0x7fff'7000 - 0x1237'0000, gibibyte = 1 << 30;
+    CHECK(choose(0x7ffc'0000'0000) == room - gibibyte);
+    CHECK(choose(0x7ffd'00d3'f000) == room - gibibyte / 8);
+}
+
 TEST_CASE("the farthest room upwards is that of a search page by page") {
     constexpr std::uint64_t room_pages = 700;
     std::mt19937_64 random(5);
