@@ -325,7 +325,8 @@ Rows sampling_options(RunRequest& request) {
          .set = [&](auto value) { return set_record_input(options, value); },
          .kept = [&]() -> Kept { return std::string(name(options.record_input)); }},
         yes_no("--task-clock", options.task_clock,
-               "read the kernel's clock of processor time, where it is available [yes]"),
+               "read the kernel's clock of processor time, or look at running threads where it is "
+               "refused or too dear [yes]"),
         yes_no("--translate-ahead", options.translate_ahead,
                "translate code before live samples come to it [yes]"),
         {.names = "--seed",

@@ -220,13 +220,22 @@ Result<ProcStat> read_thread_stat(pid_t pid, pid_t tid) {
 }
 
 Result<ThreadRuns> read_thread_runs(pid_t pid, pid_t tid) {
-    TRY_ASSIGN(const auto text,
-               read_proc_text(fmt::format("/proc/{}/task/{}/schedstat", pid, tid)));
+    return ThreadRunsFile(pid, tid).read();
+}
+
+ThreadRunsFile::ThreadRunsFile(pid_t pid, pid_t tid)
+    : fd_(::open(fmt::format("/proc/{}/task/{}/schedstat", pid, tid).c_str(),
+                 O_RDONLY | O_CLOEXEC)) {}
+
+Result<ThreadRuns> ThreadRunsFile::read() const {
+    if (!fd_) return Error{ErrorCode::gone, ESRCH, "read /proc/PID/task/TID/schedstat"};
+    std::array<char, 128> text;
+    const ssize_t count = ::pread(fd_.get(), text.data(), text.size(), 0);
+    if (count < 0) return proc_error("/proc/PID/task/TID/schedstat");
     ThreadRuns runs;
-    std::uint64_t waited_ns = 0;
     const char* at = text.data();
-    const char* const end = at + text.size();
-    for (std::uint64_t* each : {&runs.run_ns, &waited_ns, &runs.runs}) {
+    const char* const end = at + count;
+    for (std::uint64_t* each : {&runs.run_ns, &runs.wait_ns, &runs.runs}) {
         while (at != end && *at == ' ') ++at;
         const auto [next, error] = std::from_chars(at, end, *each);
         if (error != std::errc{})

@@ -105,6 +105,11 @@ bool wakes_unseen(const WaitStatus& status) {
                std::end(stopping);
 }
 
+UniqueFd open_call_file(pid_t pid, pid_t tid) {
+    const auto path = fmt::format("/proc/{}/task/{}/syscall", pid, tid);
+    return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+}
+
 }  // namespace
 
 std::optional<SleepingCall> SleepingCall::parse(std::string_view text) {
@@ -129,13 +134,21 @@ bool SleepingCall::is_futex_wait() const {
 }
 
 std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid) {
-    const std::string path = fmt::format("/proc/{}/task/{}/syscall", pid, tid);
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto fd = open_call_file(pid, tid);
     if (!fd) return std::nullopt;
     std::array<char, 256> text;
     const ssize_t count = ::read(fd.get(), text.data(), text.size());
     if (count <= 0) return std::nullopt;
     return SleepingCall::parse({text.data(), static_cast<std::size_t>(count)});
+}
+
+ActivityFile::ActivityFile(pid_t pid, pid_t tid) : fd_(open_call_file(pid, tid)) {}
+
+bool ActivityFile::is_active() const {
+    constexpr std::string_view active = "running";
+    std::array<char, active.size()> text;
+    const ssize_t count = ::pread(fd_.get(), text.data(), text.size(), 0);
+    return count > 0 && std::string_view(text.data(), static_cast<std::size_t>(count)) == active;
 }
 
 bool SleepingCall::bears_child() const {

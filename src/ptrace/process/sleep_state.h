@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/files/fd.h"
 #include "base/result.h"
 #include "ptrace/thread/stopped_thread.h"
 
@@ -39,6 +40,18 @@ struct SleepingCall {
 // Returns the call in which a thread sleeps now. Nothing if it runs, or if that is unknown. A
 // thread that is being woken on another processor still counts as asleep in its last call.
 std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid);
+
+// Tells whether a thread is on a processor or ready for one, in a microsecond.
+class ActivityFile {
+  public:
+    ActivityFile() = default;
+    ActivityFile(pid_t pid, pid_t tid);
+    // False also if the thread is gone.
+    bool is_active() const;
+
+  private:
+    UniqueFd fd_;
+};
 
 // Whether the program could notice a stop of a thread in this call. True unless the call is known
 // to hide it.

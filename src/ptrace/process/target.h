@@ -24,6 +24,7 @@
 #include "ptrace/proc/proc.h"
 #include "ptrace/process/sleep_state.h"
 #include "ptrace/process/stop_course.h"
+#include "ptrace/process/thread_look.h"
 #include "ptrace/process/wake_rate.h"
 #include "ptrace/remote/forks.h"
 #include "ptrace/remote/syscall_site.h"
@@ -179,6 +180,17 @@ class Target {
     // threads go on).
     Result<ScopedStop> stop(Sleepers sleepers = Sleepers::stop_unseen, StopLimits limits = {});
 
+    // Whether a thread is on a processor or ready for one, and is not stopped. Takes a few
+    // microseconds.
+    bool is_active(pid_t tid);
+    // Returns where an active thread is, for which it stands still for some ten microseconds. Not
+    // while a ScopedStop lives. Errors: gone (the thread has ended); interrupted (it stops for
+    // another reason).
+    Result<ThreadLook> look(pid_t tid);
+    // A thread that has not stopped by then was ready without a processor, or at work in the
+    // kernel.
+    static constexpr std::chrono::microseconds longest_look{500};
+
     // Whether threads were late for the last stop and have not stopped since.
     bool has_late() const { return !late_.empty(); }
     // Call it during a stop. While the result is held, the calling thread stays as urgent as in the
@@ -278,7 +290,8 @@ class Target {
         bool dead = false;               // a leader that ended before its other threads
         std::optional<RestartedCall> restarted;
         WakeRate wakes;
-        bool waits_for_futex = false;  // before the last stop
+        bool waits_for_futex = false;          // before the last stop
+        std::optional<ActivityFile> activity;  // set by is_active()
     };
 
     // What is known of a target that was let go.

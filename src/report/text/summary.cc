@@ -220,13 +220,22 @@ class Summary {
             ticks += each.ticks;
             time_ns += static_cast<double>(each.time_ns);
         }
-        if (ticks == 0) return;
-        const auto unsampled = functions_.unsampled_time_share;
-        line(fmt::format("         {} of the kernel's clock, {}{}", counted(ticks, "tick"),
-                         short_duration(time_ns * 1e-9),
-                         unsampled == 0 ? ""
-                                        : fmt::format("; {} of it in functions that no sample saw",
-                                                      percent(unsampled))));
+        const auto looks = counter("looks"), in_kernel = counter("looks_in_kernel");
+        if (ticks == 0 && looks == 0) return;
+        std::vector<std::string> base;
+        if (const auto of_clock = ticks - std::min(ticks, looks - in_kernel); of_clock != 0)
+            base.push_back(counted(of_clock, "tick") + " of the kernel's clock");
+        if (looks != 0) base.push_back(counted(looks, "look"));
+        line(fmt::format("         {}: {} in the program{}", fmt::join(base, ", "),
+                         short_duration(time_ns * 1e-9), in_the_kernel(looks)));
+        if (const auto unsampled = functions_.unsampled_time_share; unsampled != 0)
+            line(fmt::format("         {} of the program's time in functions that no sample saw",
+                             percent(unsampled)));
+    }
+
+    std::string in_the_kernel(std::uint64_t looks) const {
+        const auto ns = static_cast<double>(counter("looks_in_kernel_ns"));
+        return looks == 0 ? "" : fmt::format(", {} in the kernel", short_duration(ns * 1e-9));
     }
 
     void stops_for_live_samples() {

@@ -350,16 +350,30 @@ TEST_CASE("the time of functions is that of the kernel's clock, where there was 
     const HotFunctions by_instructions = hot_functions(profile, symbols);
     CHECK(by_instructions.list[0].other_share == 0.75);
     const std::string text = summary(profile, symbols);
-    CHECK(line_with(text, "400 ticks of the kernel's clock, 2.00 s") != "");
+    CHECK(line_with(text, "400 ticks of the kernel's clock: 2.00 s in the program") != "");
     CHECK(line_with(text, "no sample saw").empty());
     Profile missed = profile;
     missed.clock.push_back({{1, 0x508}, 100, 500'000'000});
     CHECK(hot_functions(missed, symbols).unsampled_time_share == 0.2);
     CHECK(hot_functions(missed, symbols, StackWeight::time).unsampled_time_share == 0.2);
-    CHECK(line_with(summary(missed, symbols), "20.0% of it in functions that no sample saw") != "");
+    CHECK(line_with(summary(missed, symbols),
+                    "20.0% of the program's time in functions that no sample saw") != "");
     CHECK(line_with(text,
                     "2 threads by instructions and time: 4712 worker 75.0%/100.0%, begun in "
                     "samples 25.0%/0%") != "");
+}
+
+TEST_CASE("where threads were looked at, the time in the kernel is told, too") {
+    Profile profile = sample_profile_with_clock();
+    profile.sampling.counters["looks"] = 500;
+    profile.sampling.counters["looks_in_kernel"] = 200;
+    profile.sampling.counters["looks_in_kernel_ns"] = 1'500'000'000;
+    auto symbols = sample_symbols();
+    CHECK(line_with(summary(profile, symbols),
+                    "100 ticks of the kernel's clock, 500 looks: 2.00 s in the program, 1.50 s in "
+                    "the kernel") != "");
+    profile.sampling.counters["looks"] = 600;
+    CHECK(line_with(summary(profile, symbols), " 600 looks: 2.00 s in the program") != "");
 }
 
 TEST_CASE("what a profile lacks most is said first") {

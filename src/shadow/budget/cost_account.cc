@@ -52,7 +52,7 @@ void end_child(WaitHub& hub, pid_t child) {
 }  // namespace
 
 double CostAccount::total_seconds() const {
-    return static_cast<double>(stopped_ns_ + syscall_stops_ns_) / 1e9 +
+    return static_cast<double>(stopped_ns_ + syscall_stops_ns_ + looks_ns_) / 1e9 +
            fault_prices_.seconds(induced_faults_) + event_stops_seconds_ + theft_seconds_;
 }
 

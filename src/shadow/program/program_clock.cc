@@ -29,8 +29,10 @@ constexpr std::size_t max_code_places = 1 << 16;
 }  // namespace
 
 void ProgramClock::update(const ProcessTree& processes, Clock::time_point now) {
-    if (!refusal_.empty()) return;
+    if (looks_instead() && now >= looks_.next()) return look(processes, now);
+    note_seen(now);
     forget_ended(processes, now);
+    if (looks_instead()) return;
     next_take_ = now + longest_interval;
     for (const auto& [number, sampled] : processes.processes()) {
         const Target& target = *sampled.target;
@@ -51,11 +53,39 @@ void ProgramClock::update(const ProcessTree& processes, Clock::time_point now) {
         }
         next_take_ = std::min(next_take_, process.next_take);
     }
-    if (!is_too_dear_) return;
-    processes_.clear();
-    ticks_.clear();
-    by_thread_.clear();
-    refusal_ = "its threads are scheduled too often";
+    if (looks_instead()) switch_to_looks(now);
+}
+
+// From now on threads are looked at, and the kernel's clock takes no time any more.
+void ProgramClock::switch_to_looks(Clock::time_point now) {
+    for (auto& [number, process] : processes_) {
+        take(number, process, now);
+        process.threads.clear();
+    }
+    next_take_ = looks_.next();
+}
+
+// What was seen is not noted at once, as the program may wait for the processor that we have now.
+void ProgramClock::look(const ProcessTree& processes, Clock::time_point now) {
+    note_seen(now);
+    seen_ = looks_.look(processes, now);
+    next_take_ = looks_.next();
+}
+
+void ProgramClock::note_seen(Clock::time_point now) {
+    for (const auto& each : std::exchange(seen_, {})) note(each, now);
+}
+
+void ProgramClock::note(const ThreadLooks::Seen& seen, Clock::time_point now) {
+    if (seen.is_in_kernel) {
+        ++in_kernel_.ticks;
+        in_kernel_.time_ns += seen.time_ns;
+        return;
+    }
+    auto& process = processes_[seen.process];
+    if (process.pid != seen.pid || process.exec_count != seen.exec_count)
+        process = {.pid = seen.pid, .exec_count = seen.exec_count};
+    looks_in_code_ += note(process, {seen.process, seen.pid, seen.tid, seen.at, seen.time_ns}, now);
 }
 
 // Looks at the threads in turns, as there may be many.
@@ -87,8 +117,10 @@ void ProgramClock::forget_ended(const ProcessTree& processes, Clock::time_point 
 }
 
 void ProgramClock::end(Clock::time_point now) {
+    note_seen(now);
     for (auto& [number, process] : processes_) take(number, process, now);
     processes_.clear();
+    looks_.pause();
     next_take_ = now + longest_interval;
 }
 
@@ -119,8 +151,7 @@ void ProgramClock::watch_new(Process& process, const Target& target, Clock::time
             has_opened_ = true;
         } else if (clock.error().code != ErrorCode::gone) {
             ++left_out;
-            if (!has_opened_ && clock.error().code != ErrorCode::interrupted)
-                refusal_ = clock.error().message;
+            if (!has_opened_ && clock.error().code != ErrorCode::interrupted) is_refused_ = true;
         }
     }
     threads_left_out_ = std::max(threads_left_out_, left_out);
@@ -131,63 +162,62 @@ void ProgramClock::take(std::uint64_t number, Process& process, Clock::time_poin
         std::clamp<Clock::duration>(2 * process.take_interval, first_interval, longest_interval);
     process.next_take = now + process.take_interval;
     for (auto& [tid, watched] : process.threads) {
-        watched.clock.take([&, id = tid](GuestAddress at) { note(number, process, id, at, now); });
+        watched.clock.take([&, id = tid](GuestAddress at) {
+            clock_ticks_ += note(process, {number, process.pid, id, at, period.count()}, now);
+        });
         lost_ += watched.clock.lost() - std::exchange(watched.lost, watched.clock.lost());
     }
 }
 
-// The mappings of an ended process stay as they were last read.
-void ProgramClock::note(std::uint64_t number, Process& process, pid_t tid, GuestAddress at,
-                        Clock::time_point now) {
+// The mappings of an ended process stay as they were last read. Returns false if the tick is lost.
+bool ProgramClock::note(Process& process, const Tick& tick, Clock::time_point now) {
     const auto is_code = [](const Mapping* mapping) { return mapping && mapping->executable; };
-    const auto* code = process.map.find(at);
+    const auto* code = process.map.find(tick.at);
     const auto age = now - process.map_read;
     if (age > longest_map_age || (!is_code(code) && age > Clock::duration{})) {
         auto map = read_memory_map(process.pid);
         if (map && !map->mappings().empty()) process.map = std::move(*map);
         process.map_read = now;
-        code = process.map.find(at);
+        code = process.map.find(tick.at);
     }
-    if (!is_code(code)) {
+    const auto view = tick.process == 0 ? std::nullopt : std::optional(CodeView::of(process.pid));
+    MapResolver resolver(process.map, modules_, view ? &*view : nullptr);
+    const auto location = is_code(code) ? std::optional(resolver.resolve(tick.at)) : std::nullopt;
+    if (!location || (times_.size() >= max_code_places && !times_.contains(*location))) {
         ++lost_;
-        return;
+        return false;
     }
-    const auto view = number == 0 ? std::nullopt : std::optional(CodeView::of(process.pid));
-    const auto location = MapResolver(process.map, modules_, view ? &*view : nullptr).resolve(at);
-    if (ticks_.size() >= max_code_places && !ticks_.contains(location)) {
-        ++lost_;
-        return;
-    }
-    ++ticks_[location];
-    note_thread(process.pid, tid);
+    auto& time = times_[*location];
+    ++time.ticks;
+    time.time_ns += tick.time_ns;
+    note_thread(tick);
+    return true;
 }
 
-void ProgramClock::note_thread(pid_t pid, pid_t tid) {
-    const std::pair id(pid, tid);
+void ProgramClock::note_thread(const Tick& tick) {
+    const std::pair id(tick.pid, tick.tid);
     const bool has_room = by_thread_.size() < ThreadTable::max_threads || by_thread_.contains(id);
-    auto& thread = by_thread_[has_room ? id : std::pair(pid, pid_t{0})];
-    ++thread.ticks;
+    auto& thread = by_thread_[has_room ? id : std::pair(tick.pid, pid_t{0})];
+    ++thread.time.ticks;
+    thread.time.time_ns += tick.time_ns;
     // A thread may change its name; most do so when they begin.
-    if (!has_room || !std::has_single_bit(thread.ticks)) return;
-    if (const auto name = read_thread_name(pid, tid)) thread.name = *name;
+    if (!has_room || !std::has_single_bit(thread.time.ticks)) return;
+    if (const auto name = read_thread_name(tick.pid, tick.tid)) thread.name = *name;
 }
 
 void ProgramClock::fill(Profile& profile) const {
-    if (is_too_dear_)
-        profile.notes.emplace_back(
-            "the kernel's clock of processor time was switched off: threads are scheduled so often "
-            "that it would slow them down; times are estimated from samples");
-    if (!has_opened_ || is_too_dear_) return;
-    const auto ns = [](std::uint64_t ticks) {
-        return ticks * static_cast<std::uint64_t>(period.count());
-    };
     auto& counters = profile.sampling.counters;
+    if (const auto looks = looks_in_code_ + in_kernel_.ticks; looks != 0) {
+        counters["looks"] = looks;
+        counters["looks_in_kernel"] = in_kernel_.ticks;
+        counters["looks_in_kernel_ns"] = in_kernel_.time_ns;
+        counters["looks_ready"] = looks_.ready();
+    }
+    if (!has_opened_ && times_.empty()) return;
     counters["clock_ticks_lost"] = lost_;
     counters["clock_threads_left_out"] = threads_left_out_;
-    for (const auto& [at, ticks] : ticks_) {
-        counters["clock_ticks"] += ticks;
-        profile.clock.push_back({at, ticks, ns(ticks)});
-    }
+    counters["clock_ticks"] = clock_ticks_;
+    for (const auto& [at, time] : times_) profile.clock.push_back({at, time.ticks, time.time_ns});
     join_and_sort(profile.clock);
     std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> rows;
     for (std::size_t i = 0; i < profile.threads.size(); ++i)
@@ -198,7 +228,7 @@ void ProgramClock::fill(Profile& profile) const {
         auto& of_profile = profile.threads[row->second];
         // The thread may have been gone when one of the two names was read.
         if (of_profile.name.empty()) of_profile.name = thread.name;
-        of_profile.time_ns = ns(thread.ticks);
+        of_profile.time_ns = thread.time.time_ns;
     }
     join_and_sort(profile.threads);
 }

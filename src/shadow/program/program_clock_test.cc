@@ -38,6 +38,10 @@ void sleep_until_stopped(Facts& facts) {
     while (!facts.stop) ::syscall(SYS_futex, &facts.stop, FUTEX_WAIT, 0, nullptr, nullptr, 0);
 }
 
+ThreadLooks looks() {
+    return {1, ThreadLooks::usual_share};
+}
+
 // A run whose clock is updated.
 struct Run {
     Run(pid_t pid, Forks forks) : target(Target::attach(hub, pid, forks)) {
@@ -71,7 +75,7 @@ struct Run {
     Result<std::unique_ptr<Target>> target;
     std::optional<ProcessTree> tree;
     ModuleTable modules;
-    ProgramClock clock{modules};
+    ProgramClock clock{modules, looks()};
 };
 
 }  // namespace
@@ -152,10 +156,9 @@ TEST_CASE("what has ticked before a process ends is not lost") {
     CHECK(run.profile().sampling.counters.at("clock_ticks_lost") == 0);
 }
 
-TEST_CASE("the clock is switched off where threads are scheduled all the time") {
+TEST_CASE("where threads are scheduled all the time, they are looked at instead") {
     const auto runs = read_thread_runs(::getpid(), ::gettid());
-    if (!has_task_clock() || !runs || runs->runs == 0) return;
-    Shared<std::atomic<bool>> go;
+    if (!runs || runs->runs == 0) return;
     TestHub hub;
     Child child(hub, [&] {
         // Wakes up ten thousand times a second, and has a bit to do each time.
@@ -167,17 +170,34 @@ TEST_CASE("the clock is switched off where threads are scheduled all the time") 
         return 0;
     });
     Run run(child.pid(), Forks::detach);
-    REQUIRE(run.until([&] { return !run.profile().notes.empty(); }));
+    const auto looks_of = [](const Profile& profile) {
+        const auto found = profile.sampling.counters.find("looks");
+        return found == profile.sampling.counters.end() ? 0 : found->second;
+    };
+    std::uint64_t ticks = 0;
+    REQUIRE(run.until([&] {
+        if (looks_of(run.profile()) == 0) ticks = run.ticks();
+        return looks_of(run.profile()) >= 20;
+    }));
     const auto profile = run.profile();
-    CHECK(profile.notes[0].find("switched off") != std::string::npos);
-    CHECK(profile.clock.empty());
-    CHECK(profile.threads.empty());
-    CHECK(run.clock.next_take() == Clock::time_point::max());
+    std::uint64_t time_ns = 0, noted = 0;
+    for (const ClockTicks& each : profile.clock) {
+        time_ns += each.time_ns;
+        noted += each.ticks;
+    }
+    // Nothing that was known by then is lost.
+    CHECK(run.ticks() >= ticks);
+    const auto& counters = profile.sampling.counters;
+    CHECK(noted + counters.at("looks_in_kernel") == run.ticks() + counters.at("looks"));
+    CHECK(time_ns + counters.at("looks_in_kernel_ns") <= read_cpu_ns(child.pid()) * 11 / 10);
+    REQUIRE(profile.threads.size() == 1);
+    CHECK(profile.threads[0].tid == child.pid());
+    CHECK(profile.threads[0].time_ns == time_ns);
 }
 
 TEST_CASE("without a clock the profile has nothing of it") {
     ModuleTable modules;
-    const ProgramClock clock(modules);
+    const ProgramClock clock(modules, looks());
     Profile profile;
     clock.fill(profile);
     CHECK(profile.clock.empty());

@@ -22,6 +22,10 @@ constexpr milliseconds drain_limit{5000};
 constexpr milliseconds hurried_limit{1000};
 constexpr milliseconds longest_sleep{250};
 constexpr milliseconds min_sleep{1};
+// How long before a look we wait on the processor of a thread.
+constexpr Sampler::Clock::duration look_ahead = std::chrono::microseconds(500);
+// The part of a budget that looks at threads may take (ThreadLooks).
+constexpr double share_for_looks = 0.3;
 // A target whose system calls are watched may make the next one before the last status is handled.
 // After this many statuses, other work has its turn.
 constexpr int max_statuses_in_a_row = 64;
@@ -50,7 +54,11 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       shadows_(options_, design_, costs_, results_, schedule_, policy_, recorder_, live_),
       sources_{&live_, &shadows_},
       choice_(options_, costs_, shadows_, live_) {
-    if (options_.task_clock) clock_.emplace(modules);
+    if (options_.task_clock) {
+        const auto share =
+            std::min(ThreadLooks::usual_share, share_for_looks * costs_.share().value_or(1));
+        clock_.emplace(modules, ThreadLooks(seed, share));
+    }
 }
 
 Result<std::unique_ptr<Sampler>> Sampler::create(const RunOptions& options, std::uint64_t seed,
@@ -135,10 +143,24 @@ void Sampler::read_clock(Clock::time_point now) {
     if (!clock_) return;
     const bool is_on =
         settings_.is_on() && !give_up_ && now >= begin_ + options_.delay && may_take_more(now);
+    const auto paused = clock_->paused();
     if (is_on)
         clock_->update(*processes_, now);
     else
         clock_->end(now);
+    costs_.add_looks(clock_->paused() - paused);
+    plan_look(is_on, now);
+}
+
+// Shortly before threads are looked at, we go to the processor of one that runs. Elsewhere we would
+// take the processor of those that it works with, and it would sleep when it is looked at.
+void Sampler::plan_look(bool is_on, Clock::time_point now) {
+    const bool is_near =
+        is_on && clock_->looks_instead() && now + look_ahead >= clock_->next_take();
+    if (!is_near || visit_)
+        look_visit_.reset();
+    else if (const auto pid = look_visit_ ? std::nullopt : clock_->process_to_visit(*processes_))
+        look_visit_.emplace(own_processors_, *pid);
 }
 
 // Waits for statuses, events of runners, the user's request to end, and commands.
@@ -152,15 +174,20 @@ void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
                               static_cast<long>(ns % 1'000'000'000)};
     const auto start = Clock::now();
     ppoll(waiting, std::size(waiting), &timeout, nullptr);
-    waited_ += Clock::now() - start;
+    const auto woke = Clock::now();
+    waited_ += woke - start;
+    // At once: what works for the target may wait for the processor that we have now.
+    if (clock_ && clock_->looks_instead() && woke >= clock_->next_take()) read_clock(woke);
     signalfd_siginfo seen;
     while (read(child_signals_.get(), &seen, sizeof seen) > 0) {
     }
 }
 
 Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
+    const auto ahead =
+        look_visit_ || !clock_ || !clock_->looks_instead() ? Clock::duration{} : look_ahead;
     const Clock::duration longest =
-        clock_ ? std::clamp<Clock::duration>(clock_->next_take() - now, min_sleep, longest_sleep)
+        clock_ ? std::clamp<Clock::duration>(clock_->next_take() - ahead - now, {}, longest_sleep)
                : longest_sleep;
     if (const auto* source = looking())
         return std::clamp(*source->next_observation() - now, Clock::duration{}, longest);
@@ -288,6 +315,7 @@ void Sampler::finish() {
     runners_->end();
     // Sources may measure the machine when they fill the profile.
     visit_.reset();
+    look_visit_.reset();
     own_processors_.release();
 }
 

@@ -101,6 +101,7 @@ class Sampler {
     // The loop: sampler.cc.
     Result<void> loop(Target& target, const ProgressListener& on_progress, const SamplingEnd& end);
     void read_clock(Clock::time_point now);
+    void plan_look(bool is_on, Clock::time_point now);
     void wait(const SamplingEnd& end, Clock::duration longest);
     Clock::duration sleep_time(Clock::time_point now) const;
     bool take_statuses();
@@ -177,12 +178,13 @@ class Sampler {
     std::optional<Clock::time_point> end_;
     Clock::time_point not_before_;  // for the next sample
     std::optional<NextSample> next_;
-    Clock::time_point plan_not_before_;              // for its plan, if something was missing
-    std::optional<OwnProcessors::Visit> visit_;      // for the next sample
-    WaitingProcessor waiting_processor_of_several_;  // used if there are several processes
-    std::uint64_t taken_ = 0;                        // samples that count toward max_samples
-    Clock::duration waited_{};                       // for statuses, since they were taken last
-    std::chrono::nanoseconds paused_{};              // SamplingCosts::stopped() at that time
+    Clock::time_point plan_not_before_;               // for its plan, if something was missing
+    std::optional<OwnProcessors::Visit> visit_;       // for the next sample
+    std::optional<OwnProcessors::Visit> look_visit_;  // for the next look at threads
+    WaitingProcessor waiting_processor_of_several_;   // used if there are several processes
+    std::uint64_t taken_ = 0;                         // samples that count toward max_samples
+    Clock::duration waited_{};                        // for statuses, since they were taken last
+    std::chrono::nanoseconds paused_{};               // SamplingCosts::stopped() at that time
     bool nothing_to_sample_ = false;
     bool detached_ = false;
     // Set when sampling ends: until when samples under way may go on.

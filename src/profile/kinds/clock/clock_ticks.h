@@ -1,4 +1,4 @@
-// Ticks of the kernel's clock of processor time.
+// Where processor time goes: ticks of the kernel's clock, and looks at threads.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,11 @@
 namespace shadowprof {
 
 // Where threads were when the kernel's clock of their processor time ticked
-// (ptrace/proc/task_clock.h). Time in the kernel is left out.
+// (ptrace/proc/task_clock.h), or when they were looked at while they ran
+// (shadow/program/thread_looks.h). Time in the kernel is left out.
 struct ClockTicks {
-    CodeLocation at;  // the next instruction to be executed
-    std::uint64_t ticks = 0;
+    CodeLocation at;            // the next instruction to be executed
+    std::uint64_t ticks = 0;    // and looks
     std::uint64_t time_ns = 0;  // time that the ticks stand for
 
     friend bool operator==(const ClockTicks&, const ClockTicks&) = default;

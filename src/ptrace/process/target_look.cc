@@ -1,0 +1,46 @@
+// Target::look: where one thread is.
+#include <chrono>
+
+#include "ptrace/process/target.h"
+#include "ptrace/thread/thread_registers.h"
+
+namespace shadowprof {
+
+bool Target::is_active(pid_t tid) {
+    const auto found = threads_.find(tid);
+    if (found == threads_.end()) return false;
+    Thread& thread = found->second;
+    if (thread.stop || thread.dead || late_.contains(tid)) return false;
+    if (!thread.activity) thread.activity.emplace(pid_, tid);
+    return thread.activity->is_active();
+}
+
+Result<ThreadLook> Target::look(pid_t tid) {
+    const Error gone{ErrorCode::gone, ESRCH, fmt::format("thread {} has ended", tid)};
+    if (!threads_.contains(tid)) return gone;
+    if (hub_->has_status(tid))
+        return Error{ErrorCode::interrupted, 0, fmt::format("thread {} has stopped", tid)};
+    const auto begin = std::chrono::steady_clock::now();
+    interrupt(tid);
+    const auto status = hub_->wait_for(tid, longest_look);
+    if (!status) {
+        note_end(tid, WaitStatus::decode(SIGKILL));
+        return gone;
+    }
+    ThreadLook look;
+    if (!*status) {
+        late_.insert(tid);
+        return look;
+    }
+    if (const auto registers = StoppedThread(*hub_, tid, **status).registers()) {
+        using enum ThreadLook::State;
+        look.state = registers->orig_rax == no_syscall ? in_code : in_call;
+        look.at = {registers->rip};
+    }
+    take_status(tid, **status, false);
+    calm_down();
+    look.pause = std::chrono::steady_clock::now() - begin;
+    return look;
+}
+
+}  // namespace shadowprof

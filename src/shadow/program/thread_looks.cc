@@ -1,0 +1,170 @@
+#include "shadow/program/thread_looks.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace shadowprof {
+namespace {
+
+// How many threads are looked at in a row.
+constexpr std::size_t max_threads_at_once = 4;
+constexpr std::chrono::nanoseconds rarest_interval{1'000'000'000};
+// A thread whose processor we took was on it until a moment before we could read the clock.
+constexpr std::chrono::nanoseconds wait_tolerance{20'000};
+
+double to_count(std::chrono::nanoseconds time) {
+    return static_cast<double>(time.count());
+}
+
+}  // namespace
+
+std::vector<ThreadLooks::Seen> ThreadLooks::look(const ProcessTree& processes,
+                                                 Clock::time_point now) {
+    const auto all = running(processes);
+    std::vector<Candidate> chosen;
+    std::ranges::sample(all, std::back_inserter(chosen), max_threads_at_once, random_);
+    auto seen = visit(chosen, now);
+    const auto end = Clock::now();
+    const auto own = end - now - std::exchange(looked_, {});
+    // What waits for the processor that we have loses this time, too.
+    paused_ += own;
+    own_ += own;
+    ++rounds_;
+    weigh(seen, now, static_cast<double>(all.size()) / static_cast<double>(chosen.size()));
+    last_ = now;
+    plan_next(end);
+    return seen;
+}
+
+// A look stands for the time since the last round, multiplied by `expansion`: the reciprocal
+// of the probability that its thread was chosen. A thread that had to wait for a processor ran for
+// less. What was not found running is owed to the next looks.
+void ThreadLooks::weigh(std::vector<Seen>& seen, Clock::time_point now, double expansion) {
+    const bool is_first = last_ == Clock::time_point{};
+    const double since_ns = is_first ? 0 : to_count(now - last_);
+    for (Seen& each : seen) {
+        auto& process = processes_[each.process];
+        each.time_ns = std::min(static_cast<std::uint64_t>(since_ns * expansion),
+                                process.owed_ns / process.found--);
+        process.owed_ns -= each.time_ns;
+    }
+    std::erase_if(seen, [](const Seen& each) { return each.time_ns == 0; });
+}
+
+std::optional<pid_t> ThreadLooks::process_to_visit(const ProcessTree& processes) {
+    const auto all = running(processes);
+    if (all.empty()) return std::nullopt;
+    std::uniform_int_distribution<std::size_t> any(0, all.size() - 1);
+    return all[any(random_)].target->pid();
+}
+
+void ThreadLooks::pause() {
+    processes_.clear();
+    threads_.clear();
+    next_ = last_ = {};
+}
+
+// Returns the threads of processes that have run since the last round.
+std::vector<ThreadLooks::Candidate> ThreadLooks::running(const ProcessTree& processes) {
+    std::erase_if(processes_,
+                  [&](const auto& each) { return !processes.processes().contains(each.first); });
+    std::vector<Candidate> all;
+    for (const auto& [number, process] : processes.processes()) {
+        Target& target = *process.target;
+        if (target.end() || target.is_detached() || target.is_let_go()) continue;
+        note_run(number, target.pid());
+        if (processes_[number].owed_ns == 0) continue;
+        for (const pid_t tid : target.thread_ids()) all.push_back({{number, tid}, &target});
+    }
+    std::erase_if(threads_, [&](const auto& each) {
+        const auto at = std::ranges::lower_bound(all, each.first, {}, &Candidate::id);
+        return at == all.end() || at->id != each.first;
+    });
+    return all;
+}
+
+// A process that is met for the first time was born since the last round, or before the first one.
+void ThreadLooks::note_run(std::uint64_t number, pid_t pid) {
+    const auto cpu_ns = read_cpu_ns(pid);
+    const auto [at, is_new] = processes_.try_emplace(number);
+    Process& process = at->second;
+    if (is_new && last_ == Clock::time_point{}) process.cpu_ns = cpu_ns;
+    process.owed_ns += cpu_ns - std::min(cpu_ns, process.cpu_ns);
+    process.cpu_ns = cpu_ns;
+    process.found = 0;
+}
+
+std::vector<ThreadLooks::Seen> ThreadLooks::visit(const std::vector<Candidate>& chosen,
+                                                  Clock::time_point begin) {
+    using enum ThreadLook::State;
+    std::vector<Seen> seen;
+    const auto add = [&](const Candidate& each, const ThreadLook& look) {
+        ++processes_[each.id.first].found;
+        seen.push_back({.process = each.id.first,
+                        .pid = each.target->pid(),
+                        .tid = each.id.second,
+                        .exec_count = each.target->exec_count(),
+                        .at = look.at,
+                        .is_in_kernel = look.state == in_call});
+    };
+    for (const Candidate& each : chosen) {
+        if (was_in_kernel(each.id)) add(each, {.state = in_call});
+        if (!each.target->is_active(each.id.second)) continue;
+        if (const auto look = visit(each, begin)) add(each, *look);
+    }
+    return seen;
+}
+
+// Whether a thread that did not stop in time at the last visit was at work in the kernel. Otherwise
+// it has waited for a processor for at least as long as we for it.
+bool ThreadLooks::was_in_kernel(ThreadId id) {
+    const auto found = threads_.find(id);
+    if (found == threads_.end() || !found->second.late) return false;
+    const auto before = std::exchange(found->second.late, std::nullopt);
+    const auto now = found->second.file.read();
+    if (now && now->wait_ns - before->wait_ns < to_ns(Target::longest_look)) return true;
+    ++ready_;
+    return false;
+}
+
+// Returns how the thread ran at `begin`; nothing if it did not. A thread that had to wait for a
+// processor stops only when it has one, and the kernel then knows for how long it has waited.
+std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, Clock::time_point begin) {
+    const auto [at, is_new] =
+        threads_.try_emplace(each.id, Thread{ThreadRunsFile(each.target->pid(), each.id.second)});
+    Thread& thread = at->second;
+    const auto before = thread.file.read();
+    const auto look_begin = Clock::now();
+    const auto look = each.target->look(each.id.second);
+    looked_ += Clock::now() - look_begin;
+    if (!before || !look) return std::nullopt;
+    if (look->state == ThreadLook::State::unknown) {
+        thread.late = before.value();
+        return std::nullopt;
+    }
+    const auto after = thread.file.read();
+    const auto waited = after ? after->wait_ns - before->wait_ns : 0;
+    const auto since_begin = Clock::now() - begin;
+    if (std::chrono::nanoseconds(waited) > since_begin + wait_tolerance) {
+        ++ready_;
+        return std::nullopt;
+    }
+    ++stops_;
+    paused_ += look->pause;
+    return *look;
+}
+
+void ThreadLooks::plan_next(Clock::time_point now) {
+    const auto rounds = static_cast<double>(rounds_);
+    const auto pause_ns = to_count(paused_) / std::max(rounds, static_cast<double>(stops_));
+    const auto interval_ns = std::min(std::max({to_count(usual_interval), pause_ns / max_share_,
+                                                to_count(own_) / rounds / max_own_share}),
+                                      to_count(rarest_interval));
+    const double varied_ns = interval_ns * std::uniform_real_distribution(0.5, 1.5)(random_);
+    next_ = now + std::chrono::nanoseconds(static_cast<std::int64_t>(varied_ns));
+}
+
+}  // namespace shadowprof

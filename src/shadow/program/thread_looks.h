@@ -1,0 +1,99 @@
+// Looks at the threads of a run at random moments, to see where they are while they run
+// (Target::look). So the functions' and lines' shares of the processor time become known where the
+// kernel's clock cannot be used, or would be too dear: a look costs the same however often a thread
+// is scheduled.
+//
+// The moments are independent of what the program does, so a thread is found at a place with the
+// probability that is the place's share of the thread's time (simple random sampling in time;
+// Cochran, "Sampling Techniques", 2.2). The kernel counts how much time that is.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "ptrace/proc/proc.h"
+#include "ptrace/process/target.h"
+#include "shadow/program/process_tree.h"
+
+namespace shadowprof {
+
+class ThreadLooks {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // The usual time between two looks at a thread.
+    static constexpr std::chrono::nanoseconds usual_interval{15'000'000};
+    // The share of its time that a thread may stand still for looks where more is allowed, and that
+    // a processor may be ours. Looks are rarer where this would be exceeded.
+    static constexpr double usual_share = 0.0025, max_own_share = 0.005;
+
+    // `max_share`: of its time, that a thread may stand still; above 0.
+    ThreadLooks(std::uint64_t seed, double max_share) : random_(seed), max_share_(max_share) {}
+
+    struct Seen {
+        std::uint64_t process = 0;  // its number
+        pid_t pid = 0, tid = 0;
+        std::uint64_t exec_count = 0;  // Target::exec_count()
+        GuestAddress at;               // the next instruction of the program
+        bool is_in_kernel = false;     // in a system call; then `at` may be 0
+        std::uint64_t time_ns = 0;     // processor time that the look stands for
+    };
+
+    // When there is something to look at again.
+    Clock::time_point next() const { return next_; }
+    // One of the processes that have run since the last look, chosen at random; nothing if none
+    // has. From a processor where such a process runs, it is seen as it runs without us.
+    std::optional<pid_t> process_to_visit(const ProcessTree& processes);
+    // To be called when that moment has come. Returns what was seen of each thread that runs, of
+    // some that are chosen at random if there are many.
+    std::vector<Seen> look(const ProcessTree& processes, Clock::time_point now);
+    // No thread is looked at until the next look(). What runs meanwhile counts nothing.
+    void pause();
+
+    // How long threads have stood still for looks or waited for us meanwhile.
+    std::chrono::nanoseconds paused() const { return paused_; }
+    // How many were found ready, without a processor.
+    std::uint64_t ready() const { return ready_; }
+
+  private:
+    struct Process {
+        std::uint64_t cpu_ns = 0;   // by the kernel, at the last round
+        std::uint64_t owed_ns = 0;  // what it ran that no look stands for yet
+        std::uint64_t found = 0;    // threads that ran in this round
+    };
+    using ThreadId = std::pair<std::uint64_t, pid_t>;  // with the process's number
+    struct Candidate {
+        ThreadId id;
+        Target* target = nullptr;
+    };
+    struct Thread {
+        ThreadRunsFile file;
+        std::optional<ThreadRuns> late = {};  // when it did not stop in time
+    };
+
+    std::vector<Candidate> running(const ProcessTree& processes);
+    void note_run(std::uint64_t number, pid_t pid);
+    std::vector<Seen> visit(const std::vector<Candidate>& chosen, Clock::time_point begin);
+    std::optional<ThreadLook> visit(const Candidate& each, Clock::time_point begin);
+    bool was_in_kernel(ThreadId id);
+    void weigh(std::vector<Seen>& seen, Clock::time_point now, double expansion);
+    void plan_next(Clock::time_point now);
+
+    std::mt19937_64 random_;
+    double max_share_;
+    std::map<std::uint64_t, Process> processes_;
+    std::map<ThreadId, Thread> threads_;
+    Clock::time_point next_, last_;
+    std::chrono::nanoseconds paused_{0}, own_{0};
+    std::chrono::nanoseconds looked_{0};  // in Target::look() in this round; we mostly sleep then
+    std::uint64_t stops_ = 0, rounds_ = 0, ready_ = 0;
+};
+
+}  // namespace shadowprof

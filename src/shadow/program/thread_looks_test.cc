@@ -1,0 +1,99 @@
+// Where looks find the threads of a run, and how much time they stand for.
+#include "shadow/program/thread_looks.h"
+
+#include <doctest/doctest.h>
+#include <sys/random.h>
+
+#include <array>
+#include <functional>
+
+#include "ptrace/test_support.h"
+
+namespace shadowprof::thread_looks_test {
+namespace {
+
+using Clock = ThreadLooks::Clock;
+
+// A child that is looked at until there is enough.
+struct LookedAt {
+    explicit LookedAt(const std::function<int()>& body)
+        : child(hub, body), target(Target::attach(hub, child.pid())) {
+        tree.emplace(hub, *need(target), Clock::now());
+    }
+    bool until(const std::function<bool()>& condition) {
+        return wait_until(condition, [&] {
+            while (const auto event = hub.poll()) tree->handle(*event);
+            tree->update(Clock::now());
+            if (Clock::now() < looks.next()) return;
+            for (const auto& each : looks.look(*tree, Clock::now())) {
+                (each.is_in_kernel ? in_kernel_ns : in_code_ns) += each.time_ns;
+                seen.push_back(each);
+            }
+        });
+    }
+
+    TestHub hub;
+    Child child;
+    Result<std::unique_ptr<Target>> target;
+    std::optional<ProcessTree> tree;
+    ThreadLooks looks{1, ThreadLooks::usual_share};
+    std::vector<ThreadLooks::Seen> seen;
+    std::uint64_t in_kernel_ns = 0, in_code_ns = 0;
+};
+
+int call_the_kernel() {
+    std::array<char, 65536> bytes;
+    while (true) static_cast<void>(::getrandom(bytes.data(), bytes.size(), 0));
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a thread that computes is found where it computes, for the time that it ran") {
+    LookedAt run([] { return static_cast<int>(spin_for(~std::uint64_t{0})); });
+    const auto before = read_cpu_ns(run.child.pid());
+    REQUIRE(run.until([&] { return run.seen.size() >= 20; }));
+    const auto ran = read_cpu_ns(run.child.pid()) - before;
+    const GuestAddress start{reinterpret_cast<std::uint64_t>(&spin_for)};
+    for (const auto& each : run.seen) {
+        CHECK(each.pid == run.child.pid());
+        CHECK(each.tid == run.child.pid());
+        CHECK(!each.is_in_kernel);
+        CHECK(each.at >= start);
+        CHECK(each.at - start < 256);
+    }
+    // The kernel's count of a running thread may be some milliseconds old.
+    CHECK(run.in_code_ns <= ran + 20'000'000);
+    CHECK(run.in_code_ns * 2 >= ran);
+}
+
+TEST_CASE("a thread that the kernel works for is found in its system call") {
+    LookedAt run(call_the_kernel);
+    REQUIRE(run.until([&] { return run.seen.size() >= 20; }));
+    CHECK(run.in_kernel_ns > 5 * run.in_code_ns);
+}
+
+TEST_CASE("a thread that sleeps is left alone") {
+    LookedAt run([] {
+        while (true) ::usleep(20'000'000);
+        return 0;
+    });
+    REQUIRE(wait_until([&] { return is_asleep(run.child.pid()); }));
+    static_cast<void>((*run.target)->take_event_stops());
+    for (int i = 0; i < 10; ++i) {
+        CHECK(!(*run.target)->is_active(run.child.pid()));
+        CHECK(run.looks.look(*run.tree, Clock::now()).empty());
+    }
+    CHECK(!run.hub.poll());
+    CHECK(!(*run.target)->look(::getpid()));
+}
+
+TEST_CASE("looks are rarer where they cost more") {
+    LookedAt run([] { return static_cast<int>(spin_for(~std::uint64_t{0})); });
+    const auto begin = Clock::now();
+    run.looks = ThreadLooks(1, 1e-9);
+    REQUIRE(run.until([&] { return !run.seen.empty(); }));
+    CHECK(run.looks.next() - begin > std::chrono::milliseconds(400));
+}
+
+}  // namespace shadowprof::thread_looks_test
