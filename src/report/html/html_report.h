@@ -9,7 +9,7 @@ namespace shadowprof {
 
 struct HtmlOptions {
     bool source = true;  // include the text of source files
-    // The weight of functions and call stacks. Needs check_weight().
+    // The weight of functions and call stacks. Needs check_stack_weight().
     StackWeight weight = StackWeight::instructions;
 };
 

@@ -119,8 +119,8 @@ double weight_of_top(const ValueProfile& value) {
 
 HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols, StackWeight weight) {
     FunctionWeights weights(symbols);
-    if (!profile.stacks.empty()) {
-        const bool by_time = weight == StackWeight::time;
+    const bool by_time = weight == StackWeight::time;
+    if (!profile.stacks.empty() || (by_time && !profile.clock.empty())) {
         const auto add = [&](CodeLocation at, std::uint64_t instructions, std::uint64_t time_ns) {
             by_time ? weights.add(at, time_ns, instructions)
                     : weights.add(at, instructions, time_ns);

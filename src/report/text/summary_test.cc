@@ -392,6 +392,19 @@ TEST_CASE("a profile without times cannot be ordered by them") {
     CHECK(check_weight(sample_profile_with_times(), StackWeight::time));
     CHECK(check_weight(sample_profile(), StackWeight::instructions));
     CHECK(check_weight(sample_profile(), StackWeight::time).error().code == ErrorCode::not_found);
+    CHECK(check_stack_weight(sample_profile_with_times(), StackWeight::time));
+}
+
+TEST_CASE("functions have their time where no sample has a stack") {
+    Profile profile = sample_profile_with_clock();
+    profile.stacks.clear();
+    auto symbols = sample_symbols();
+    CHECK(check_weight(profile, StackWeight::time));
+    CHECK(check_stack_weight(profile, StackWeight::time).error().code == ErrorCode::not_found);
+    const HotFunctions functions = hot_functions(profile, symbols, StackWeight::time);
+    CHECK(functions.unit == FunctionWeight::time);
+    REQUIRE(functions.list.size() == 2);
+    CHECK(functions.list[0].share == 0.75);
 }
 
 TEST_CASE("without stacks functions are ranked by blocks, and the summary says so") {

@@ -11,6 +11,8 @@ namespace {
 
 // How many threads are looked at in a row.
 constexpr std::size_t max_threads_at_once = 4;
+// By how much looks are rarer while nothing runs.
+constexpr double idle_factor = 4;
 constexpr std::chrono::nanoseconds rarest_interval{1'000'000'000};
 // A thread whose processor we took was on it until a moment before we could read the clock.
 constexpr std::chrono::nanoseconds wait_tolerance{20'000};
@@ -35,7 +37,7 @@ std::vector<ThreadLooks::Seen> ThreadLooks::look(const ProcessTree& processes,
     ++rounds_;
     weigh(seen, now, static_cast<double>(all.size()) / static_cast<double>(chosen.size()));
     last_ = now;
-    plan_next(end);
+    plan_next(end, all.empty() ? idle_factor : 1);
     return seen;
 }
 
@@ -157,13 +159,14 @@ std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, Clock::time_
     return *look;
 }
 
-void ThreadLooks::plan_next(Clock::time_point now) {
+void ThreadLooks::plan_next(Clock::time_point now, double factor) {
     const auto rounds = static_cast<double>(rounds_);
     const auto pause_ns = to_count(paused_) / std::max(rounds, static_cast<double>(stops_));
     const auto interval_ns = std::min(std::max({to_count(usual_interval), pause_ns / max_share_,
                                                 to_count(own_) / rounds / max_own_share}),
                                       to_count(rarest_interval));
-    const double varied_ns = interval_ns * std::uniform_real_distribution(0.5, 1.5)(random_);
+    const double varied_ns =
+        factor * interval_ns * std::uniform_real_distribution(0.5, 1.5)(random_);
     next_ = now + std::chrono::nanoseconds(static_cast<std::int64_t>(varied_ns));
 }
 

@@ -84,7 +84,7 @@ class ThreadLooks {
     std::optional<ThreadLook> visit(const Candidate& each, Clock::time_point begin);
     bool was_in_kernel(ThreadId id);
     void weigh(std::vector<Seen>& seen, Clock::time_point now, double expansion);
-    void plan_next(Clock::time_point now);
+    void plan_next(Clock::time_point now, double factor);
 
     std::mt19937_64 random_;
     double max_share_;

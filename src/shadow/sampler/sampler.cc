@@ -100,6 +100,7 @@ Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
     results_.begin(begin_);
     processes_->watch_syscalls(&recorder_);
     auto result = loop(target, on_progress, end);
+    look_visit_.reset();
     drop_plan();
     stop_observing();
     runners_->stop_preparing();
@@ -157,9 +158,9 @@ void Sampler::read_clock(Clock::time_point now) {
 void Sampler::plan_look(bool is_on, Clock::time_point now) {
     const bool is_near =
         is_on && clock_->looks_instead() && now + look_ahead >= clock_->next_take();
-    if (!is_near || visit_)
-        look_visit_.reset();
-    else if (const auto pid = look_visit_ ? std::nullopt : clock_->process_to_visit(*processes_))
+    if (!is_near) return look_visit_.reset();
+    if (std::exchange(look_planned_, clock_->next_take()) == clock_->next_take() || visit_) return;
+    if (const auto pid = clock_->process_to_visit(*processes_))
         look_visit_.emplace(own_processors_, *pid);
 }
 
@@ -184,8 +185,9 @@ void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
 }
 
 Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
-    const auto ahead =
-        look_visit_ || !clock_ || !clock_->looks_instead() ? Clock::duration{} : look_ahead;
+    const bool plans_look =
+        clock_ && clock_->looks_instead() && look_planned_ != clock_->next_take();
+    const auto ahead = plans_look ? look_ahead : Clock::duration{};
     const Clock::duration longest =
         clock_ ? std::clamp<Clock::duration>(clock_->next_take() - ahead - now, {}, longest_sleep)
                : longest_sleep;
@@ -315,7 +317,6 @@ void Sampler::finish() {
     runners_->end();
     // Sources may measure the machine when they fill the profile.
     visit_.reset();
-    look_visit_.reset();
     own_processors_.release();
 }
 

@@ -181,6 +181,7 @@ class Sampler {
     Clock::time_point plan_not_before_;               // for its plan, if something was missing
     std::optional<OwnProcessors::Visit> visit_;       // for the next sample
     std::optional<OwnProcessors::Visit> look_visit_;  // for the next look at threads
+    Clock::time_point look_planned_;                  // the look for which it was tried
     WaitingProcessor waiting_processor_of_several_;   // used if there are several processes
     std::uint64_t taken_ = 0;                         // samples that count toward max_samples
     Clock::duration waited_{};                        // for statuses, since they were taken last

@@ -70,6 +70,7 @@ void Sampler::drop_plan() {
 // Returns false if it is not known where the process runs, or if we may not go there.
 bool Sampler::visit_processor_of(const SampledProcess& process) {
     if (visit_) return true;
+    look_visit_.reset();
     own_processors_.avoid({}, runners_->worker_pids());
     visit_.emplace(own_processors_, process.target->pid());
     if (!visit_->has_moved()) visit_.reset();
