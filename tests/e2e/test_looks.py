@@ -1,5 +1,6 @@
 """Looks at running threads, where the kernel's clock of processor time is too dear or refused."""
 
+import bisect
 import ctypes
 import math
 import struct
@@ -54,17 +55,17 @@ class Looks(TestCase):
 
     def assert_shares(self, profile):
         """What was looked at has the shares of the functions, within what chance explains."""
-        bounds = {name: (start, start + 64) for name, start in profile.symbols.items()
-                  if name in SHARES}
-        found, whole = dict.fromkeys(SHARES, 0), 0
+        starts = sorted((address, name) for name, address in profile.symbols.items())
+        found = dict.fromkeys(SHARES, 0)
         for each in profile["clock"]:
             at = profile.locations[each["at"]]
             if at["module"] != profile.module:
                 continue
-            for name, (start, end) in bounds.items():
-                if start <= int(at["address"], 16) < end:
-                    found[name] += each["time_ns"]
-                    whole += each["time_ns"]
+            before = bisect.bisect_right(starts, int(at["address"], 16), key=lambda each: each[0])
+            name = starts[before - 1][1] if before else None
+            if name in found:
+                found[name] += each["time_ns"]
+        whole = sum(found.values())
         counted = looks(profile) - looks(profile, "_in_kernel")
         for name, share in SHARES.items():
             error = math.sqrt(share * (1 - share) / counted)
