@@ -64,7 +64,8 @@ TEST_CASE("a thread that computes is found where it computes, for the time that 
     }
     // The kernel's count of a running thread may be some milliseconds old.
     CHECK(run.in_code_ns <= ran + 20'000'000);
-    CHECK(run.in_code_ns * 2 >= ran);
+    // A busy machine lets it wait, and looks miss some of what it ran.
+    CHECK(run.in_code_ns * 4 >= ran);
 }
 
 TEST_CASE("a thread that the kernel works for is found in its system call") {
