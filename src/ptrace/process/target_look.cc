@@ -5,12 +5,19 @@
 #include "ptrace/thread/thread_registers.h"
 
 namespace shadowprof {
+namespace {
+
+// Of processes with more threads no files are kept open, as descriptors are limited.
+constexpr std::size_t max_threads_with_files = 256;
+
+}  // namespace
 
 bool Target::is_active(pid_t tid) {
     const auto found = threads_.find(tid);
     if (found == threads_.end()) return false;
     Thread& thread = found->second;
     if (thread.stop || thread.dead || late_.contains(tid)) return false;
+    if (threads_.size() > max_threads_with_files) return ActivityFile(pid_, tid).is_active();
     if (!thread.activity) thread.activity.emplace(pid_, tid);
     return thread.activity->is_active();
 }

@@ -65,7 +65,7 @@ void ProgramClock::switch_to_looks(Clock::time_point now) {
     next_take_ = looks_.next();
 }
 
-// What was seen is not noted at once, as the program may wait for the processor that we have now.
+// Notes what is seen at the next call: now the program may be waiting for our processor.
 void ProgramClock::look(const ProcessTree& processes, Clock::time_point now) {
     note_seen(now);
     seen_ = looks_.look(processes, now);
@@ -73,10 +73,10 @@ void ProgramClock::look(const ProcessTree& processes, Clock::time_point now) {
 }
 
 void ProgramClock::note_seen(Clock::time_point now) {
-    for (const auto& each : std::exchange(seen_, {})) note(each, now);
+    for (const auto& each : std::exchange(seen_, {})) note_look(each, now);
 }
 
-void ProgramClock::note(const ThreadLooks::Seen& seen, Clock::time_point now) {
+void ProgramClock::note_look(const ThreadLooks::Seen& seen, Clock::time_point now) {
     if (seen.is_in_kernel) {
         ++in_kernel_.ticks;
         in_kernel_.time_ns += seen.time_ns;
@@ -85,7 +85,7 @@ void ProgramClock::note(const ThreadLooks::Seen& seen, Clock::time_point now) {
     auto& process = processes_[seen.process];
     if (process.pid != seen.pid || process.exec_count != seen.exec_count)
         process = {.pid = seen.pid, .exec_count = seen.exec_count};
-    looks_in_code_ += note(process, {seen.process, seen.pid, seen.tid, seen.at, seen.time_ns}, now);
+    looks_in_code_ += note(process, seen, now);
 }
 
 // Looks at the threads in turns, as there may be many.
@@ -163,46 +163,52 @@ void ProgramClock::take(std::uint64_t number, Process& process, Clock::time_poin
     process.next_take = now + process.take_interval;
     for (auto& [tid, watched] : process.threads) {
         watched.clock.take([&, id = tid](GuestAddress at) {
-            clock_ticks_ += note(process, {number, process.pid, id, at, period.count()}, now);
+            clock_ticks_ += note(process,
+                                 {.process = number,
+                                  .pid = process.pid,
+                                  .tid = id,
+                                  .at = at,
+                                  .time_ns = static_cast<std::uint64_t>(period.count())},
+                                 now);
         });
         lost_ += watched.clock.lost() - std::exchange(watched.lost, watched.clock.lost());
     }
 }
 
 // The mappings of an ended process stay as they were last read. Returns false if the tick is lost.
-bool ProgramClock::note(Process& process, const Tick& tick, Clock::time_point now) {
+bool ProgramClock::note(Process& process, const ThreadLooks::Seen& seen, Clock::time_point now) {
     const auto is_code = [](const Mapping* mapping) { return mapping && mapping->executable; };
-    const auto* code = process.map.find(tick.at);
+    const auto* code = process.map.find(seen.at);
     const auto age = now - process.map_read;
     if (age > longest_map_age || (!is_code(code) && age > Clock::duration{})) {
         auto map = read_memory_map(process.pid);
         if (map && !map->mappings().empty()) process.map = std::move(*map);
         process.map_read = now;
-        code = process.map.find(tick.at);
+        code = process.map.find(seen.at);
     }
-    const auto view = tick.process == 0 ? std::nullopt : std::optional(CodeView::of(process.pid));
+    const auto view = seen.process == 0 ? std::nullopt : std::optional(CodeView::of(process.pid));
     MapResolver resolver(process.map, modules_, view ? &*view : nullptr);
-    const auto location = is_code(code) ? std::optional(resolver.resolve(tick.at)) : std::nullopt;
+    const auto location = is_code(code) ? std::optional(resolver.resolve(seen.at)) : std::nullopt;
     if (!location || (times_.size() >= max_code_places && !times_.contains(*location))) {
         ++lost_;
         return false;
     }
     auto& time = times_[*location];
     ++time.ticks;
-    time.time_ns += tick.time_ns;
-    note_thread(tick);
+    time.time_ns += seen.time_ns;
+    note_thread(seen);
     return true;
 }
 
-void ProgramClock::note_thread(const Tick& tick) {
-    const std::pair id(tick.pid, tick.tid);
+void ProgramClock::note_thread(const ThreadLooks::Seen& seen) {
+    const std::pair id(seen.pid, seen.tid);
     const bool has_room = by_thread_.size() < ThreadTable::max_threads || by_thread_.contains(id);
-    auto& thread = by_thread_[has_room ? id : std::pair(tick.pid, pid_t{0})];
+    auto& thread = by_thread_[has_room ? id : std::pair(seen.pid, pid_t{0})];
     ++thread.time.ticks;
-    thread.time.time_ns += tick.time_ns;
+    thread.time.time_ns += seen.time_ns;
     // A thread may change its name; most do so when they begin.
     if (!has_room || !std::has_single_bit(thread.time.ticks)) return;
-    if (const auto name = read_thread_name(tick.pid, tick.tid)) thread.name = *name;
+    if (const auto name = read_thread_name(seen.pid, seen.tid)) thread.name = *name;
 }
 
 void ProgramClock::fill(Profile& profile) const {

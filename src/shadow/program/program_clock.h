@@ -91,13 +91,6 @@ class ProgramClock {
         std::string name;
         Time time;
     };
-    // Where a thread was, and how much time that stands for.
-    struct Tick {
-        std::uint64_t process = 0;  // its number
-        pid_t pid = 0, tid = 0;
-        GuestAddress at;
-        std::uint64_t time_ns = 0;
-    };
 
     void forget_ended(const ProcessTree& processes, Clock::time_point now);
     void watch_new(Process& process, const Target& target, Clock::time_point now);
@@ -107,9 +100,9 @@ class ProgramClock {
     void look(const ProcessTree& processes, Clock::time_point now);
     void switch_to_looks(Clock::time_point now);
     void note_seen(Clock::time_point now);
-    void note(const ThreadLooks::Seen& seen, Clock::time_point now);
-    bool note(Process& process, const Tick& tick, Clock::time_point now);
-    void note_thread(const Tick& tick);
+    void note_look(const ThreadLooks::Seen& seen, Clock::time_point now);
+    bool note(Process& process, const ThreadLooks::Seen& seen, Clock::time_point now);
+    void note_thread(const ThreadLooks::Seen& seen);
 
     ModuleTable& modules_;
     std::map<std::uint64_t, Process> processes_;

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t max_threads_at_once = 4;
 // By how much looks are rarer while nothing runs.
 constexpr double idle_factor = 4;
+// How many files of threads are kept open, as descriptors are limited.
+constexpr std::size_t max_files = 256;
 constexpr std::chrono::nanoseconds rarest_interval{1'000'000'000};
 // A thread whose processor we took was on it until a moment before we could read the clock.
 constexpr std::chrono::nanoseconds wait_tolerance{20'000};
@@ -31,7 +33,7 @@ std::vector<ThreadLooks::Seen> ThreadLooks::look(const ProcessTree& processes,
     auto seen = visit(chosen, now);
     const auto end = Clock::now();
     const auto own = end - now - std::exchange(looked_, {});
-    // What waits for the processor that we have loses this time, too.
+    // A thread that waits for our processor is delayed by this time, too.
     paused_ += own;
     own_ += own;
     ++rounds_;
@@ -135,9 +137,11 @@ bool ThreadLooks::was_in_kernel(ThreadId id) {
 // Returns how the thread ran at `begin`; nothing if it did not. A thread that had to wait for a
 // processor stops only when it has one, and the kernel then knows for how long it has waited.
 std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, Clock::time_point begin) {
-    const auto [at, is_new] =
-        threads_.try_emplace(each.id, Thread{ThreadRunsFile(each.target->pid(), each.id.second)});
-    Thread& thread = at->second;
+    if (!threads_.contains(each.id)) {
+        if (threads_.size() >= max_files) threads_.clear();
+        threads_.emplace(each.id, Thread{ThreadRunsFile(each.target->pid(), each.id.second)});
+    }
+    Thread& thread = threads_.at(each.id);
     const auto before = thread.file.read();
     const auto look_begin = Clock::now();
     const auto look = each.target->look(each.id.second);

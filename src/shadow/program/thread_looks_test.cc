@@ -5,7 +5,11 @@
 #include <sys/random.h>
 
 #include <array>
+#include <atomic>
+#include <filesystem>
 #include <functional>
+#include <iterator>
+#include <thread>
 
 #include "ptrace/test_support.h"
 
@@ -87,6 +91,30 @@ TEST_CASE("a thread that sleeps is left alone") {
     }
     CHECK(!run.hub.poll());
     CHECK(!(*run.target)->look(::getpid()));
+}
+
+TEST_CASE("many threads do not use up our descriptors") {
+    constexpr std::size_t many = 300;
+    Shared<std::atomic<std::size_t>> born;
+    LookedAt run([&] {
+        std::vector<std::thread> threads;
+        for (std::size_t i = 0; i < many; ++i)
+            threads.emplace_back([&] {
+                ++*born;
+                while (true) ::usleep(20'000'000);
+            });
+        for (auto& each : threads) each.join();
+        return 0;
+    });
+    REQUIRE(run.until([&] { return *born == many; }));
+    const auto count_descriptors = [] {
+        const std::filesystem::directory_iterator all("/proc/self/fd");
+        return std::distance(begin(all), end(all));
+    };
+    const auto before = count_descriptors();
+    for (const pid_t tid : (*run.target)->thread_ids())
+        static_cast<void>((*run.target)->is_active(tid));
+    CHECK(count_descriptors() == before);
 }
 
 TEST_CASE("looks are rarer where they cost more") {

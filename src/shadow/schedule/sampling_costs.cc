@@ -104,6 +104,10 @@ void SamplingCosts::add_limited_pause(nanoseconds pause, nanoseconds limit) {
     live_samples_.add_stop(pause, limit);
 }
 
+void SamplingCosts::add_looks(nanoseconds pause) {
+    costs_.add_looks(to_ns(pause));
+}
+
 void SamplingCosts::add_fork(nanoseconds time) {
     costs_.add_fork(to_ns(time));
 }

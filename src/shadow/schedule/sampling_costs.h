@@ -45,9 +45,7 @@ class SamplingCosts {
     // Adds the part of a pause in which a replica was forked.
     void add_fork(std::chrono::nanoseconds time);
     // Adds what single threads lost by looks at them.
-    void add_looks(std::chrono::nanoseconds pause) {
-        costs_.add_looks(static_cast<std::uint64_t>(pause.count()));
-    }
+    void add_looks(std::chrono::nanoseconds pause);
     // Adds what the target lost at stops that nobody has asked for (EventStops). They leave samples
     // their budget.
     void add_event_stops(double seconds) {
