@@ -15,7 +15,6 @@
 #include "profile/kinds/cache/cache_accesses.h"
 #include "profile/kinds/call_costs/call_cost.h"
 #include "profile/kinds/calls/call_pair.h"
-#include "profile/kinds/clock/clock_ticks.h"
 #include "profile/kinds/edges/edge.h"
 #include "profile/kinds/hazards/hazard.h"
 #include "profile/kinds/latency/load_latency.h"
@@ -26,6 +25,7 @@
 #include "profile/kinds/streams/data_stream.h"
 #include "profile/kinds/system_calls/system_call.h"
 #include "profile/kinds/threads/thread_profile.h"
+#include "profile/kinds/times/place_time.h"
 #include "profile/kinds/values/value_profile.h"
 #include "profile/timeline.h"
 
@@ -45,24 +45,24 @@ struct ScriptFunction {
     std::string name;
 };
 
-// Instructions and time by the function that executed them (the last of Stack::frames) and by batch
-// of samples. The errors of sums of stacks follow from them. Not part of the file.
+// Instructions by the function that executed them (the last of Stack::frames) and by batch of
+// samples. The errors of sums of stacks follow from them. Not part of the file.
 struct FunctionBatches {
-    struct Amount {
+    struct Size {
         double instructions = 0;
         double time_ns = 0;
     };
     struct Part {
         CodeLocation at;
         std::uint32_t batch = 0;
-        Amount amount;
+        double instructions = 0;
     };
     struct Numbers {
-        std::uint64_t ticks = 0, samples = 0;
+        std::uint64_t looks = 0, samples = 0;
     };
-    std::vector<Amount> sizes;  // by batch
+    std::vector<Size> sizes;  // by batch
     std::vector<Part> parts;
-    // The end of each stratum that the kernel's clock knows, as a batch number (batch_means.h).
+    // The end of each stratum of known time, as a batch number (batch_means.h).
     std::vector<std::uint32_t> stratum_ends = {};
     Numbers numbers = {};
 };
@@ -225,6 +225,7 @@ struct Profile {
     std::vector<Path> paths;
     std::vector<Stack> stacks;
     FunctionBatches function_batches;
+    std::vector<LookedStack> looked_stacks;
     std::vector<ScriptFunction> script_functions;
     std::vector<CallPair> calls;
     std::vector<Method> methods;
@@ -243,7 +244,7 @@ struct Profile {
     std::optional<LatencyHost> latency_host;
     std::vector<ProbeProfile> probes;
     std::vector<ThreadProfile> threads;
-    std::vector<ClockTicks> clock;     // empty without a clock
+    std::vector<PlaceTime> times;      // empty without looks at threads
     std::optional<Timeline> timeline;  // of one run alone
     std::vector<std::string> notes;
 };

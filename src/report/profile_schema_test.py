@@ -52,9 +52,9 @@ def is_optional(path):
         or path[0] == "cache" and "store" in str(path[-1]) \
         or path == ("timeline",) or path[0] == "timeline" and path[-1] in ("start_us", "end_us") \
         and path[1] == "threads" \
-        or path in (("probes",), ("clock",), ("system_calls",), ("allocations",), ("branches",), ("call_costs",), ("branch_model",), ("cache",),
+        or path in (("probes",), ("times",), ("system_calls",), ("allocations",), ("branches",), ("call_costs",), ("branch_model",), ("cache",),
                     ("cache_model",)) \
-        or path[0] != "clock" and path[-1] in ("time_ns", "time_error_ns") \
+        or path[0] != "times" and path[-1] in ("time_ns", "time_error_ns") \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
 
 
@@ -70,9 +70,9 @@ WRONG = [
     (("processes", 0, "command"), "sort -u"),
     (("other_processes", "count"), -1),
     (("threads", 0, "time_ns"), -1),
-    (("clock", 0, "at"), "main"),
-    (("clock", 0, "ticks"), 1.5),
-    (("clock", 0, "time_ns"), None),
+    (("times", 0, "at"), "main"),
+    (("times", 0, "looks"), 1.5),
+    (("times", 0, "time_ns"), None),
     (("modules", 0, "build_id"), "XY"),
     (("modules", 0, "build_id"), "abc"),
     (("modules", 0, "size"), -1),

@@ -11,7 +11,7 @@ PROFILES = SOURCE / "tests/profiles"
 FORMATS = ("folded", "callgrind", "speedscope", "pprof", "bolt", "llvm-profgen", "llvm-sample",
            *(f"csv --table={table}" for table in
              ("functions", "edges", "paths", "stacks", "calls", "values", "hazards", "addresses", "threads",
-              "clock", "latency", "streams", "probes")))
+              "times", "latency", "streams", "probes")))
 OWN_FAILURE = 125
 # For a reader that must hold only a part of the file in memory.
 MOST_MEMORY_BYTES = 700 << 20

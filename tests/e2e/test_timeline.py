@@ -68,10 +68,6 @@ class InProfiles(TimelineCase):
         # Each sample is rounded by itself.
         self.assertAlmostEqual(sum(samples["counted"]), whole,
                                delta=len(samples["counted"]) + len(profile["stacks"]))
-        whole = sum(stack.get("time_ns", 0) for stack in profile["stacks"])
-        # On a busy machine some samples execute nothing. They have a time, but no stack.
-        time_ns = sum(ns for ns, counted in zip(samples["time_ns"], samples["counted"]) if counted)
-        self.assertAlmostEqual(time_ns, whole, delta=whole / 1000)
 
     @staticmethod
     def of_nothing(profile):

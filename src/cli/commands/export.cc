@@ -76,7 +76,7 @@ Result<void> export_profile(const ExportRequest& request) {
         files.push_back(std::move(read));
     }
     ProfileFile& file = files.front();
-    TRY(check_stack_weight(file.profile, request.weight));
+    TRY(check_weight(file.profile, request.weight));
     if (request.top > 0) keep_hottest(file.profile, request.top, request.weight);
     ExportInput input{.profile = file.profile,
                       .symbols = file.symbols,

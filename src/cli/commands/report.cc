@@ -101,7 +101,7 @@ Result<std::string> write_page(const ReportRequest& request, ProfileFile& file,
 Result<std::string> make_page(const ReportRequest& request) {
     WorkLine line(stderr, isatty(STDERR_FILENO) != 0);
     TRY_ASSIGN(ProfileFile file, read_profile(request.path, reading_on(line)));
-    TRY(check_stack_weight(file.profile, request.lists.weight));
+    TRY(check_weight(file.profile, request.lists.weight));
     if (!request.page.empty()) return write_page(request, file, request.page, line);
     TRY_ASSIGN(const std::string fresh, fresh_page());
     auto written = write_page(request, file, fresh, line);

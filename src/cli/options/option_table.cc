@@ -324,9 +324,8 @@ Rows sampling_options(RunRequest& request) {
          .words = {record_input_names.begin(), record_input_names.end()},
          .set = [&](auto value) { return set_record_input(options, value); },
          .kept = [&]() -> Kept { return std::string(name(options.record_input)); }},
-        yes_no("--task-clock", options.task_clock,
-               "read the kernel's clock of processor time, or look at running threads where it is "
-               "refused or too dear [yes]"),
+        yes_no("--looks", options.looks,
+               "look at running threads at random moments, which tells where the time goes [yes]"),
         yes_no("--translate-ahead", options.translate_ahead,
                "translate code before live samples come to it [yes]"),
         {.names = "--seed",

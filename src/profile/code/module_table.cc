@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "profile/code/jit_dump_file.h"
+#include "profile/code/kernel_calls.h"
 #include "profile/code/mapped_file.h"
 
 namespace shadowprof {
@@ -85,6 +86,19 @@ std::uint32_t ModuleTable::code_without_file(const MemoryMap& map, const CodeVie
 std::uint32_t ModuleTable::script(std::string_view name) {
     const std::lock_guard lock(mutex_);
     return pseudo_module(name);
+}
+
+std::optional<std::uint32_t> ModuleTable::kernel() const {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(entries_, kernel_module,
+                                         [](const Entry& each) { return each.module.path; });
+    if (found == entries_.end()) return std::nullopt;
+    return static_cast<std::uint32_t>(found - entries_.begin());
+}
+
+std::uint32_t ModuleTable::add_kernel() {
+    const std::lock_guard lock(mutex_);
+    return pseudo_module(kernel_module);
 }
 
 std::vector<Module> ModuleTable::modules() const {

@@ -65,6 +65,9 @@ class ModuleTable {
 
     // The pseudo-module of a script (script_functions.h).
     std::uint32_t script(std::string_view name);
+    // The pseudo-module of system calls (kernel_calls.h); nothing if it was not added.
+    std::optional<std::uint32_t> kernel() const;
+    std::uint32_t add_kernel();
 
     std::vector<Module> modules() const;
     // A name by which the mapped file can be opened as long as this table exists. It is the file's

@@ -142,8 +142,8 @@ struct Experiment {
     std::uint32_t denser = 1;
     // How many times as many instructions phase 0 executes in the same time.
     std::uint32_t faster = 1;
-    // Ticks of the kernel's clock in a run. It tells the phases apart.
-    std::size_t ticks = 0;
+    // Looks in a run. They tell the phases apart.
+    std::size_t looks = 0;
     // The share of samples that begin in the kernel.
     double in_kernel = 0;
 
@@ -157,13 +157,8 @@ struct Experiment {
 void add_profile(const Profile& profile, const MarkovProgram& program, const Experiment& experiment,
                  std::map<std::string, Coverage>& coverage) {
     const auto all = static_cast<double>(instructions(profile));
-    double all_ns = 0;
-    for (const Stack& stack : profile.stacks) all_ns += static_cast<double>(stack.time_ns);
     for (std::size_t f = 0; f < MarkovProgram::functions; ++f) {
         const auto truth = program.truth(f, experiment.phase_calls());
-        const double slow = experiment.phase_share;
-        const double time_share =
-            (1 - slow) * program.truth(f, 0).instructions + slow * program.truth(f, 1).instructions;
         const auto entry = at(MarkovProgram::entry(f));
         const auto add_count = [&](const char* kind, const auto& item) {
             coverage[kind].add(static_cast<double>(item.count), item.error, truth.calls * all);
@@ -176,12 +171,9 @@ void add_profile(const Profile& profile, const MarkovProgram& program, const Exp
         for (const Path& path : profile.paths)
             if (path.blocks.size() == 3 && path.blocks[1] == entry) add_count("paths", path);
         for (const Stack& stack : profile.stacks)
-            if (stack.frames.back() == entry) {
+            if (stack.frames.back() == entry)
                 coverage["stacks"].add(static_cast<double>(stack.instructions), stack.error,
                                        truth.instructions * all);
-                coverage["time"].add(static_cast<double>(stack.time_ns), stack.time_error_ns,
-                                     time_share * all_ns);
-            }
     }
 }
 
@@ -193,19 +185,19 @@ class PhaseFunctions final : public FunctionFinder {
     }
 };
 
-std::vector<ClockTicks> clock_of(const Experiment& experiment, Random& random) {
-    std::vector<ClockTicks> clock(2);
+std::vector<PlaceTime> times_of(const Experiment& experiment, Random& random) {
+    std::vector<PlaceTime> times(2);
     const double all_ns = MarkovProgram::sample_ns * (1 - experiment.in_kernel) *
                           static_cast<double>(experiment.samples);
-    for (std::size_t i = 0; i < experiment.ticks; ++i)
-        ++clock[random.unit() < experiment.phase_share].ticks;
-    for (std::size_t phase = 0; phase < clock.size(); ++phase) {
-        clock[phase].at = at(MarkovProgram::begins[phase]);
-        clock[phase].time_ns = static_cast<std::uint64_t>(
-            all_ns * static_cast<double>(clock[phase].ticks) /
-            static_cast<double>(std::max<std::size_t>(experiment.ticks, 1)));
+    for (std::size_t i = 0; i < experiment.looks; ++i)
+        ++times[random.unit() < experiment.phase_share].looks;
+    for (std::size_t phase = 0; phase < times.size(); ++phase) {
+        times[phase].at = at(MarkovProgram::begins[phase]);
+        times[phase].time_ns = static_cast<std::uint64_t>(
+            all_ns * static_cast<double>(times[phase].looks) /
+            static_cast<double>(std::max<std::size_t>(experiment.looks, 1)));
     }
-    return clock;
+    return times;
 }
 
 // The coverage for each kind of entry.
@@ -217,7 +209,7 @@ std::map<std::string, Coverage> coverage_of(const Experiment& experiment) {
         MarkovProgram program(i + 1);
         Random random(mix64(i));
         PhaseFunctions functions;
-        TestRun run({.weighs_by_clock = experiment.ticks != 0, .functions = &functions});
+        TestRun run({.weighs_by_time = experiment.looks != 0, .functions = &functions});
         for (std::size_t k = 0; k < experiment.samples; ++k) {
             const std::size_t phase = random.unit() < phase_1;
             const bool in_kernel = random.unit() < experiment.in_kernel;
@@ -228,7 +220,7 @@ std::map<std::string, Coverage> coverage_of(const Experiment& experiment) {
                 program.sample(run, phase, 1, random, calls / experiment.faster, in_kernel);
         }
         Profile profile;
-        if (experiment.ticks != 0) profile.clock = clock_of(experiment, random);
+        if (experiment.looks != 0) profile.times = times_of(experiment, random);
         run.profile.fill(profile);
         add_profile(profile, program, experiment, coverage);
     }
@@ -268,20 +260,20 @@ TEST_CASE("intervals hold where one phase is ten times as fast as the other") {
     check_coverage({.samples = 300, .profiles = 200, .phase_share = 0.3, .faster = 10});
 }
 
-TEST_CASE("intervals hold where the kernel's clock says how long each phase is") {
-    check_coverage({.samples = 32, .profiles = 600, .phase_share = 0.3, .ticks = 400});
-    check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.5, .ticks = 600});
+TEST_CASE("intervals hold where looks say how long each phase is") {
+    check_coverage({.samples = 32, .profiles = 600, .phase_share = 0.3, .looks = 400});
+    check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.5, .looks = 600});
     check_coverage(
-        {.samples = 100, .profiles = 300, .phase_share = 0.3, .faster = 10, .ticks = 900});
+        {.samples = 100, .profiles = 300, .phase_share = 0.3, .faster = 10, .looks = 900});
     check_coverage(
-        {.samples = 60, .profiles = 400, .phase_share = 0.5, .ticks = 600, .in_kernel = 0.3});
-    check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.03, .ticks = 900});
+        {.samples = 60, .profiles = 400, .phase_share = 0.5, .looks = 600, .in_kernel = 0.3});
+    check_coverage({.samples = 100, .profiles = 300, .phase_share = 0.03, .looks = 900});
 }
 
-TEST_CASE("the kernel's clock makes intervals narrower") {
+TEST_CASE("looks make intervals narrower") {
     Experiment experiment{.samples = 60, .profiles = 50, .phase_share = 0.5};
     const double without = coverage_of(experiment)["edges"].relative_error();
-    experiment.ticks = 1000;
+    experiment.looks = 1000;
     const double with = coverage_of(experiment)["edges"].relative_error();
     CHECK(with < 0.92 * without);
 }
@@ -369,8 +361,8 @@ TEST_CASE("instructions by function and batch add up to the stacks") {
     std::map<CodeLocation, double> by_function;
     std::vector<double> by_batch(profile.function_batches.sizes.size());
     for (const auto& part : profile.function_batches.parts) {
-        by_function[part.at] += part.amount.instructions;
-        by_batch.at(part.batch) += part.amount.instructions;
+        by_function[part.at] += part.instructions;
+        by_batch.at(part.batch) += part.instructions;
     }
     for (std::size_t i = 0; i < by_batch.size(); ++i)
         CHECK(by_batch[i] == profile.function_batches.sizes[i].instructions);

@@ -1,6 +1,7 @@
 #include "profile/collect/process_profile.h"
 
 #include "base/text/numbered.h"
+#include "profile/merge/join.h"
 
 namespace shadowprof {
 namespace {
@@ -16,7 +17,7 @@ ProcessProfile::ProcessProfile(const CollectorOptions& options, ModuleTable& mod
     : options_(options),
       modules_(modules),
       registry_(find_in(options.functions, modules)),
-      totals_(registry_, options.limits, options.are_samples, options.weighs_by_clock) {}
+      totals_(registry_, options.limits, options.are_samples, options.weighs_by_time) {}
 
 SampleCollector& ProcessProfile::add_collector() {
     std::lock_guard lock(mutex_);
@@ -69,7 +70,8 @@ void ProcessProfile::fill_at_end_of_phase(Profile& profile) {
 }
 
 void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
-    const auto clock = clock_time(profile);
+    const auto times = known_time(profile);
+    auto looked = looked_stacks(profile);
     auto gathered = gather();
     profile.values = gathered.values.profiles(registry_);
     for (std::string& note : probe_notes(gathered.probes)) profile.notes.push_back(std::move(note));
@@ -84,8 +86,10 @@ void ProcessProfile::fill(Profile& profile, ErrorsOf errors) {
         if (scale) totals_.flow.fix_scale(*scale);
         totals_.flow.fill(profile, errors);
     } else {
-        fill_with_held(profile, clock);
+        fill_with_held(profile, times);
     }
+    std::ranges::move(looked, std::back_inserter(profile.stacks));
+    join_and_sort(profile.stacks);
     if (options_.system_calls) gathered.system_calls.fill(profile, scale.value_or(totals_.scale));
     if (options_.allocations) gathered.allocations.fill(profile, scale.value_or(totals_.scale));
     if (options_.branches) gathered.branches.fill(profile, scale.value_or(totals_.scale));
@@ -111,20 +115,34 @@ SampleOrigin::Function ProcessProfile::function_at(CodeLocation at) const {
 }
 
 // May read symbols, so no lock that collectors wait for may be held.
-ProcessProfile::ClockTime ProcessProfile::clock_time(const Profile& profile) const {
-    ClockTime clock;
-    if (!options_.weighs_by_clock) return clock;
-    double ticks = 0, time_ns = 0;
-    for (const ClockTicks& of_place : profile.clock) {
-        clock.ticks[function_at(of_place.at)] += of_place.ticks;
-        ticks += static_cast<double>(of_place.ticks);
+ProcessProfile::KnownTime ProcessProfile::known_time(const Profile& profile) const {
+    KnownTime times;
+    if (!options_.weighs_by_time) return times;
+    const auto kernel = modules_.kernel();
+    double looks = 0, time_ns = 0;
+    for (const PlaceTime& of_place : profile.times) {
+        if (of_place.at.module == kernel) continue;
+        times.looks[function_at(of_place.at)] += of_place.looks;
+        looks += static_cast<double>(of_place.looks);
         time_ns += static_cast<double>(of_place.time_ns);
     }
-    if (ticks != 0) clock.ns_per_tick = time_ns / ticks;
-    return clock;
+    if (looks != 0) times.ns_per_look = time_ns / looks;
+    return times;
 }
 
-void ProcessProfile::fill_with_held(Profile& profile, const ClockTime& clock) const {
+// Takes the stacks that were looked at. Their places become functions, as in other stacks.
+std::vector<Stack> ProcessProfile::looked_stacks(Profile& profile) const {
+    std::vector<Stack> stacks;
+    for (LookedStack& looked : std::exchange(profile.looked_stacks, {})) {
+        if (!options_.limits.keeps_callers) looked.frames = {looked.frames.back()};
+        CodeLocation& place = looked.frames.back();
+        place = function_at(place).start.value_or(place);
+        stacks.push_back({.frames = std::move(looked.frames), .time_ns = looked.time_ns});
+    }
+    return stacks;
+}
+
+void ProcessProfile::fill_with_held(Profile& profile, const KnownTime& times) const {
     std::vector<SampleOrigin> origins;
     for (const HeldPart& part : totals_.held()) {
         origins.push_back({.function = {},
@@ -134,9 +152,9 @@ void ProcessProfile::fill_with_held(Profile& profile, const ClockTime& clock) co
         const bool is_empty = part.begins_sample && part.size.instructions == 0;
         if (part.began_at && !is_empty) origins.back().function = function_at(*part.began_at);
     }
-    const auto weights = weigh_by_clock(origins, clock.ticks, clock.ns_per_tick);
+    const auto weights = weigh_by_time(origins, times.looks, times.ns_per_look);
     totals_.with_held(weights).fill(profile);
-    if (weights.known_strata != 0) profile.sampling.counters["clock_strata"] = weights.known_strata;
+    if (weights.known_strata != 0) profile.sampling.counters["time_strata"] = weights.known_strata;
 }
 
 BurstCounts ProcessProfile::burst_counts() {

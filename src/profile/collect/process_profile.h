@@ -12,7 +12,7 @@
 #include "profile/code/block_registry.h"
 #include "profile/code/module_table.h"
 #include "profile/collect/sample_collector.h"
-#include "profile/kinds/clock/clock_weights.h"
+#include "profile/kinds/times/time_weights.h"
 #include "profile/profile.h"
 
 namespace shadowprof {
@@ -29,7 +29,8 @@ class ProcessProfile {
     // references are collected, its hazards, addresses and streams, all hottest first. Adds
     // counters to its sampling, and notes. May be called repeatedly and while samples are taken. If
     // any sample had bursts, all must have them, or edges, paths and calls are left out. With
-    // CollectorOptions::weighs_by_clock, samples are weighed by the ticks already in the profile.
+    // CollectorOptions::weighs_by_time, samples are weighed by the times already in the profile.
+    // Its looked-at stacks become times of stacks.
     void fill(Profile& profile);
 
     // Fills the profile at the end of a phase and begins the next phase. Counts are those of the
@@ -44,7 +45,7 @@ class ProcessProfile {
     // Returns the largest relative error among the hottest edges: those that together make up half
     // of all counts, at most 100. Uses the samples folded so far, and counts in bursts if samples
     // have them. Returns nothing if there are fewer than `min_batches` batches or too few to
-    // know, while a profile is being filled, or where samples are held (weighs_by_clock). Takes
+    // know, while a profile is being filled, or where samples are held (weighs_by_time). Takes
     // time linear in the number of edges. May be called while samples are taken.
     std::optional<double> edge_errors(std::uint64_t min_batches) const;
 
@@ -53,10 +54,10 @@ class ProcessProfile {
     Result<void> check();
 
   private:
-    // The kernel clock's ticks.
-    struct ClockTime {
-        std::map<SampleOrigin::Function, std::uint64_t> ticks;
-        double ns_per_tick = 0;
+    // The looks at threads in the program.
+    struct KnownTime {
+        std::map<SampleOrigin::Function, std::uint64_t> looks;
+        double ns_per_look = 0;
     };
     // What is not in the shared totals.
     struct Gathered {
@@ -69,11 +70,12 @@ class ProcessProfile {
         std::vector<ProbeProfile> probes;
     };
     Gathered gather();
-    ClockTime clock_time(const Profile& profile) const;
+    KnownTime known_time(const Profile& profile) const;
     std::vector<SampleCollector*> collectors();
     void fill(Profile& profile, ErrorsOf errors);
     SampleOrigin::Function function_at(CodeLocation at) const;
-    void fill_with_held(Profile& profile, const ClockTime& clock) const;
+    void fill_with_held(Profile& profile, const KnownTime& times) const;
+    std::vector<Stack> looked_stacks(Profile& profile) const;
 
     const CollectorOptions options_;
     ModuleTable& modules_;

@@ -40,9 +40,9 @@ struct CollectorOptions {
     // Samples stand for more than themselves: profiles state errors, which costs a fold for each of
     // the first samples, and samples have block vectors.
     bool are_samples = true;
-    // Whether weights may depend on what the kernel's clock says at the end (clock_weights.h).
+    // Whether weights may depend on what looks say at the end (time_weights.h).
     // Needs samples without bursts (SampleStart::bursts).
-    bool weighs_by_clock = false;
+    bool weighs_by_time = false;
     // The reorder window of the processor. If it is set, memory hazards and address patterns are
     // collected from records with references.
     std::optional<ReorderWindow> references = {};

@@ -259,7 +259,7 @@ Profile recursive_profile(const CollectorOptions& options) {
 TEST_CASE("stacks that are folded while samples are collected add up to what they were") {
     for (const bool holds : {false, true}) {
         CollectorOptions options;
-        options.weighs_by_clock = holds;
+        options.weighs_by_time = holds;
         const Profile whole = recursive_profile(options);
         options.limits.stack_bytes = 20'000;
         const Profile bounded = recursive_profile(options);

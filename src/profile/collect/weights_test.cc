@@ -157,9 +157,9 @@ TEST_CASE("samples that are held until the profile is filled count as others do"
     const Calls calls;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         // Profiles that hold all parts, as many as fit, or until the paths are too many.
-        TestRun held({.weighs_by_clock = true}), added;
-        TestRun some({.limits = {.held_bytes = 4096}, .weighs_by_clock = true});
-        TestRun full({.limits = {.paths = 100}, .weighs_by_clock = true});
+        TestRun held({.weighs_by_time = true}), added;
+        TestRun some({.limits = {.held_bytes = 4096}, .weighs_by_time = true});
+        TestRun full({.limits = {.paths = 100}, .weighs_by_time = true});
         TestRun full_added({.limits = {.paths = 100}});
         for (const Sample& sample : random_samples(calls, seed, false))
             for (TestRun* run : {&held, &added, &some, &full, &full_added})

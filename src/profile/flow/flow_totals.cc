@@ -64,16 +64,13 @@ void FlowTotals::add_stacks(const StackTree& tree, StackTotals::ContextMatches& 
                             const StackAmounts& amounts) {
     stacks_.match_contexts(tree, places);
     const auto& instructions = amounts.instructions;
-    double all = 0;
-    for (const ContextId c : instructions.touched()) all += static_cast<double>(instructions[c]);
     for (const ContextId c : instructions.touched()) {
         const auto& place = places[c];
         if (place.folded) add_folded(place.context, instructions[c]);
         if (records_)
             recorder_.add(recorder_.instructions, place.context, instructions[c]);
         else
-            stacks_.add(place.context, instructions[c],
-                        amounts.time_ns * static_cast<double>(instructions[c]) / all);
+            stacks_.add(place.context, instructions[c]);
     }
     for (const ContextId c : amounts.samples.touched()) {
         if (records_)
@@ -125,11 +122,7 @@ void FlowTotals::add(const FlowRecord& record, OfSample sample, double time_ns) 
     record.steps.for_each([&](auto id, auto count) { steps_.add(id, weight * count); });
     steps_.add(StepTotals::no_step, weight * record.steps_left_out);
     record.paths.for_each([&](auto id, auto count) { paths_.add(id, weight * count); });
-    double all = 0;
-    record.instructions.for_each([&](auto, auto count) { all += static_cast<double>(count); });
-    record.instructions.for_each([&](auto id, auto count) {
-        stacks_.add(id, weight * count, time_ns * static_cast<double>(count) / all);
-    });
+    record.instructions.for_each([&](auto id, auto count) { stacks_.add(id, weight * count); });
     record.samples.for_each([&](auto id, auto count) { stacks_.add_samples(id, weight * count); });
     record.folded.for_each([&](auto id, auto count) { stacks_.add_folded(id, weight * count); });
     mismatched_returns_ += weight * record.mismatched_returns;

@@ -40,7 +40,7 @@ struct FlowLimits {
     std::uint64_t path_bytes = 2 * max_path_bytes(default_max_profile_bytes);
     std::size_t steps = 1 << 23;  // distinct pairs of blocks: more than any program has
     // The most bytes of held samples. A sample takes up to some hundred kilobytes. With as many
-    // samples as fit in 64 MiB, weights by the clock change little.
+    // samples as fit in 64 MiB, weights by looks change little.
     std::size_t held_bytes = std::size_t{64} << 20;
 };
 
@@ -90,10 +90,10 @@ class FlowTotals {
     void begin_record() { records_ = true; }
     FlowRecord end_record(std::uint64_t weight);
     bool has_room_for_paths(std::size_t more) const { return paths_.has_room_for(more); }
-    // Ends a stratum that the kernel's clock knows: all batches since the last call are in it.
-    // set_numbers() gives the numbers of ticks and of samples in all. See BatchSizes.
+    // Ends a stratum of known time: all batches since the last call are in it.
+    // set_numbers() gives the numbers of looks and of samples in all. See BatchSizes.
     void end_stratum();
-    void set_numbers(std::uint64_t ticks, std::uint64_t samples);
+    void set_numbers(std::uint64_t looks, std::uint64_t samples);
     // Adds the record of a sample with this weight and time. If these totals are a copy, the record
     // may also be of the original.
     void add(const FlowRecord& record, OfSample sample, double time_ns);

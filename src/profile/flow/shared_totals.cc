@@ -62,7 +62,7 @@ void SharedTotals::stop_holding() {
     flow.keep_limits();
 }
 
-FlowTotals SharedTotals::with_held(const ClockWeights& weights) const {
+FlowTotals SharedTotals::with_held(const TimeWeights& weights) const {
     FlowTotals all = flow;
     const double unit = finer_unit(held_);
     for (std::uint32_t stratum = 0; stratum <= weights.known_strata; ++stratum) {
@@ -78,7 +78,7 @@ FlowTotals SharedTotals::with_held(const ClockWeights& weights) const {
         return part.begins_sample && part.size.instructions != 0;
     });
     if (weights.known_strata != 0)
-        all.set_numbers(weights.ticks, static_cast<std::uint64_t>(counting));
+        all.set_numbers(weights.looks, static_cast<std::uint64_t>(counting));
     return all;
 }
 

@@ -9,7 +9,7 @@
 
 #include "profile/flow/burst_follower.h"
 #include "profile/flow/flow_totals.h"
-#include "profile/kinds/clock/clock_weights.h"
+#include "profile/kinds/times/time_weights.h"
 #include "profile/statistics/batch_means.h"
 
 namespace shadowprof {
@@ -99,7 +99,7 @@ struct SharedTotals {
     const std::vector<HeldPart>& held() const { return held_; }
     // Returns the totals that result if the held parts have these weights. Needs that something is
     // held or that the batch has ended.
-    FlowTotals with_held(const ClockWeights& weights) const;
+    FlowTotals with_held(const TimeWeights& weights) const;
 
   private:
     const std::size_t max_held_bytes_;

@@ -16,7 +16,7 @@
 //   known_count(name, maybe)    left out of the file where it is not known
 //   nullable_count(name, maybe) null in the file where it is not known
 //   nonzero_count(name, n)      left out where it is 0
-//   clocked_count(name, n)      left out where the profile has no times of the kernel's clock
+//   timed_count(name, n)      left out where the profile has no times
 //   added_count(name, n)        0 if the file is of an earlier version, without this member
 //   count_or(name, n, other)    the member `other` if the file is of such a version
 //   integer(name, n)            a whole number
@@ -106,7 +106,7 @@ class LocationVisitor {
     void known_count(std::string_view, const auto&) {}
     void nullable_count(std::string_view, const auto&) {}
     void nonzero_count(std::string_view, const auto&) {}
-    void clocked_count(std::string_view, const auto&) {}
+    void timed_count(std::string_view, const auto&) {}
     void added_count(std::string_view, const auto&) {}
     void count_or(std::string_view, const auto&, std::string_view) {}
     void renamed_number(std::string_view, const auto&, std::string_view) {}

@@ -28,10 +28,9 @@ namespace shadowprof {
 //                       computes a phase's list (phase.h); without it, records have subtract()
 //                       and maybe is_empty() (difference.h)
 //   of_whole_run_alone  phases do not have it; a note uses this name for it
-using Kinds =
-    std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
-               AddressList, ThreadList, ClockList, LatencyList, StreamList, SystemCallList,
-               AllocationList, CallCostList, BranchList, CacheList, ProbeList>;
+using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
+                         AddressList, ThreadList, TimeList, LatencyList, StreamList, SystemCallList,
+                         AllocationList, CallCostList, BranchList, CacheList, ProbeList>;
 
 // The kinds that --profiles can name, in the order in which they are listed. Such a kind also has:
 //

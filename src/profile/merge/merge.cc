@@ -271,18 +271,21 @@ void add_notes(std::vector<std::string>& sum, const std::vector<std::string>& mo
     sum.erase(std::unique(sum.begin(), sum.end()), sum.end());
 }
 
-// Whether all that was sampled has times of the kernel's clock.
-bool is_clocked(const Profile& profile) {
-    return profile.sampling.samples == 0 || profile.sampling.counters.contains("clock_ticks_lost");
+// Whether all that was sampled was looked at.
+bool is_timed(const Profile& profile) {
+    return profile.sampling.samples == 0 || profile.sampling.counters.contains("looks_lost");
 }
 
-// Clears the clock's times, as times of a part would be taken for times of the whole.
-void drop_clock(Profile& profile) {
-    profile.clock.clear();
+// Clears all times, as times of a part would be taken for times of the whole.
+void drop_times(Profile& profile) {
+    profile.times.clear();
+    for (Stack& stack : profile.stacks) stack.time_ns = 0;
+    std::erase_if(profile.stacks, [](const Stack& stack) { return is_empty(stack); });
+    join_and_sort(profile.stacks);
     for (ThreadProfile& thread : profile.threads) thread.time_ns = 0;
     join_and_sort(profile.threads);
     std::erase_if(profile.sampling.counters,
-                  [](const auto& counter) { return counter.first.starts_with("clock_"); });
+                  [](const auto& counter) { return counter.first.starts_with("looks"); });
 }
 
 // Two runs have no common clock.
@@ -314,7 +317,7 @@ void add_exact(ExactStats& sum, const ExactStats& more) {
 
 void merge_into(Profile& sum, const Profile& more) {
     drop_timeline(sum, more);
-    const bool clocked = is_clocked(sum) && is_clocked(more);
+    const bool timed = is_timed(sum) && is_timed(more);
     Relocations relocations(sum, more);
     LeftOut left_out;
     for_each_kind([&]<typename Kind>() {
@@ -331,7 +334,7 @@ void merge_into(Profile& sum, const Profile& more) {
     add_counts(sum.syscalls.by_class, more.syscalls.by_class);
     add_counts(sum.syscalls.by_name, more.syscalls.by_name);
     add_run(sum.run, more.run);
-    if (!clocked) drop_clock(sum);
+    if (!timed) drop_times(sum);
     state_invariance(sum);
     note_left_out(sum.notes, left_out.of_sum);
     note_left_out(sum.notes, left_out.of_more);

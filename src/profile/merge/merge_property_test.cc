@@ -33,7 +33,7 @@ class RandomProfiles {
         for (std::uint64_t i = below(6); i > 0; --i)
             p.threads.push_back({integer(3), integer(3), word(), count(), count(), count()});
         for (std::uint64_t i = below(9); i > 0; --i)
-            p.clock.push_back({location(p), count(), count()});
+            p.times.push_back({location(p), count(), count()});
         for (std::uint64_t i = below(max_processes); i > 0; --i) p.processes.push_back(process());
         for (std::uint64_t i = below(9); i > 0; --i) p.hazards.push_back(hazard(p));
         for (std::uint64_t i = below(9); i > 0; --i) p.addresses.push_back({location(p), moves()});
@@ -60,7 +60,7 @@ class RandomProfiles {
         for (std::uint64_t i = below(5); i > 0; --i) p.probes.push_back(probe(p));
         if (below(2) == 0) p.latency_host = LatencyHost{.step_cycles = 1 + below(8) / 7};
         fill_sampling(p.sampling);
-        if (below(4) != 0) p.sampling.counters["clock_ticks_lost"] = count();
+        if (below(4) != 0) p.sampling.counters["looks_lost"] = count();
         fill_run(p.run);
         p.overhead.pause = {seconds(), seconds(), seconds()};
         p.overhead.budget_percent = seconds();
@@ -353,7 +353,7 @@ void check_same(const Profile& a, const Profile& b) {
     REQUIRE(a.cache_model == b.cache_model);
     check_same_probes(a.probes, b.probes);
     REQUIRE(a.threads == b.threads);
-    REQUIRE(a.clock == b.clock);
+    REQUIRE(a.times == b.times);
     REQUIRE(a.processes == b.processes);
     REQUIRE(a.other_processes == b.other_processes);
     check_same(a.sampling, b.sampling);

@@ -293,38 +293,37 @@ TEST_CASE("what is known of one profile only is not made up") {
     CHECK(sum.sampling.ended["size"] == 4);
 }
 
-TEST_CASE("times of the kernel's clock are those of all that was sampled, or of nothing") {
-    Profile clocked, unclocked;
-    clocked.modules = unclocked.modules = {{"/bin/a", "aa", 10}};
-    clocked.sampling.samples = unclocked.sampling.samples = 3;
-    clocked.sampling.counters = {{"blocks", 2}, {"clock_ticks", 5}, {"clock_ticks_lost", 0}};
-    clocked.clock = {{{0, 1}, 5, 50}};
-    clocked.threads = {{.pid = 1, .tid = 1, .name = "a", .samples = 3, .time_ns = 50}};
-    unclocked.sampling.counters = {{"blocks", 1}};
+TEST_CASE("times are those of all that was sampled, or of nothing") {
+    Profile timed, untimed;
+    timed.modules = untimed.modules = {{"/bin/a", "aa", 10}};
+    timed.sampling.samples = untimed.sampling.samples = 3;
+    timed.sampling.counters = {{"blocks", 2}, {"looks", 5}, {"looks_lost", 0}};
+    timed.times = {{{0, 1}, 5, 50}};
+    timed.threads = {{.pid = 1, .tid = 1, .name = "a", .samples = 3, .time_ns = 50}};
+    untimed.sampling.counters = {{"blocks", 1}};
 
-    Profile both = clocked;
-    merge_into(both, clocked);
-    CHECK(both.clock == std::vector<ClockTicks>{{{0, 1}, 10, 100}});
+    Profile both = timed;
+    merge_into(both, timed);
+    CHECK(both.times == std::vector<PlaceTime>{{{0, 1}, 10, 100}});
     CHECK(both.threads[0].time_ns == 100);
 
-    for (const auto& [first, second] :
-         {std::pair(clocked, unclocked), std::pair(unclocked, clocked)}) {
+    for (const auto& [first, second] : {std::pair(timed, untimed), std::pair(untimed, timed)}) {
         Profile sum = first;
         merge_into(sum, second);
-        CHECK(sum.clock.empty());
+        CHECK(sum.times.empty());
         CHECK(sum.threads[0].time_ns == 0);
         CHECK(sum.threads[0].samples == 3);
         CHECK(sum.sampling.counters == decltype(sum.sampling.counters){{"blocks", 3}});
     }
     Profile sum;
-    merge_into(sum, clocked);
-    CHECK(sum.clock == clocked.clock);
+    merge_into(sum, timed);
+    CHECK(sum.times == timed.times);
 
     // The order of threads does not depend on times that were dropped.
-    Profile threads = clocked;
+    Profile threads = timed;
     threads.threads = {{.pid = 1, .tid = 2, .name = "b", .time_ns = 50},
                        {.pid = 1, .tid = 1, .name = "a", .time_ns = 20}};
-    merge_into(threads, unclocked);
+    merge_into(threads, untimed);
     REQUIRE(threads.threads.size() == 2);
     CHECK(threads.threads[0].tid == 1);
 }

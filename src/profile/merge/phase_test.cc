@@ -185,8 +185,8 @@ TEST_CASE("what is counted otherwise is that of the phase") {
         {.pid = 1, .tid = 1, .name = "old", .samples = 4, .instructions = 100, .time_ns = 7}};
     later.threads = {
         {.pid = 1, .tid = 1, .name = "new", .samples = 6, .instructions = 130, .time_ns = 9}};
-    earlier.clock = {{{0, 1}, 5, 50}, {{0, 2}, 1, 10}};
-    later.clock = {{{0, 1}, 5, 50}, {{0, 2}, 4, 40}, {{0, 3}, 1, 10}};
+    earlier.times = {{{0, 1}, 5, 50}, {{0, 2}, 1, 10}};
+    later.times = {{{0, 1}, 5, 50}, {{0, 2}, 4, 40}, {{0, 3}, 1, 10}};
     later.notes = {"of the whole run"};
     const Profile phase = phase_between(later, earlier);
     CHECK(phase.run.started == "2026-11-24T00:00:10Z");
@@ -203,7 +203,7 @@ TEST_CASE("what is counted otherwise is that of the phase") {
     CHECK(phase.threads[0].name == "new");
     CHECK(phase.threads[0].instructions == 30);
     CHECK(phase.threads[0].time_ns == 2);
-    CHECK(phase.clock == std::vector<ClockTicks>{{{0, 2}, 3, 30}, {{0, 3}, 1, 10}});
+    CHECK(phase.times == std::vector<PlaceTime>{{{0, 2}, 3, 30}, {{0, 3}, 1, 10}});
     CHECK(phase.notes.empty());
 }
 

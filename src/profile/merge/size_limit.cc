@@ -40,7 +40,6 @@ void add_folded(Stack& sum, const Stack& stack) {
     sum.time_ns += stack.time_ns;
     sum.folded += stack.folded;
     add_linearly(sum.error, stack.error);
-    add_linearly(sum.time_error_ns, stack.time_error_ns);
 }
 
 std::uint64_t bytes_of(const Stack& stack) {

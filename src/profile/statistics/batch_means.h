@@ -9,13 +9,13 @@
 // Half the width of the 95% confidence interval is its root times Student's t for B - 1 degrees of
 // freedom.
 //
-// Where the kernel's clock says how much time each stratum of the samples has (clock_weights.h),
+// Where looks say how much time each stratum of the samples has (time_weights.h),
 // each batch is of one stratum, and the estimate is a combined ratio (Cochran, 6.11, 5A.9). With
 // e_b = x_b - p n_b, t_b the time of a batch, and e_s and T_s the sums of a stratum, its variance
 // is
 //   B_s / (B_s - 1) * sum (e_b - t_b e_s / T_s)^2
 // Variances and degrees of freedom of strata add up. The time of a stratum is estimated from a
-// share of K ticks, which adds (T sum e_s^2 / T_s - (sum e_s)^2) / K. Samples that the clock does
+// share of K looks, which adds (T sum e_s^2 / T_s - (sum e_s)^2) / K. Samples that looks do
 // not know form a last stratum, whose share of the time is known only from the number of samples.
 // It adds the same term with two strata, this one and all others together, and with the number of
 // all samples for K.
@@ -108,7 +108,7 @@ class BatchSizes {
     }
     bool of_phase() const { return of_phase_; }
 
-    // Ends a stratum that the clock knows: all batches since the last call. Needs that each entry
+    // Ends a stratum of known time: all batches since the last call. Needs that each entry
     // was closed.
     void end_stratum() {
         close(open_, closed_);
@@ -131,9 +131,9 @@ class BatchSizes {
         closed.strata_squares += entry.count * rate;
         closed.strata_products += open_.count * rate;
     }
-    // Sets the clock's ticks in all strata that it knows, and the number of all samples.
-    void set_numbers(std::uint64_t ticks, std::uint64_t samples) {
-        ticks_ = static_cast<double>(ticks);
+    // Sets the number of looks in all strata of known time, and the number of all samples.
+    void set_numbers(std::uint64_t looks, std::uint64_t samples) {
+        looks_ = static_cast<double>(looks);
         samples_ = static_cast<double>(samples);
     }
 
@@ -176,14 +176,14 @@ class BatchSizes {
         const double known = closed.count - rate * closed_.count;
         const double strata = closed.strata_squares - 2 * rate * closed.strata_products +
                               rate * rate * closed_.strata_squares;
-        const double of_clock = (closed_times_ * strata - known * known) / ticks_;
+        const double of_looks = (closed_times_ * strata - known * known) / looks_;
         const double unknown = entry.count - rate * open_.count;
         const double of_unknown = times_ <= 0 ? 0 : unknown * unknown / times_;
         const double of_samples =
             ((closed_times_ + times_) * (known * known / closed_times_ + of_unknown) -
              (known + unknown) * (known + unknown)) /
             samples_;
-        return std::max(within, 0.0) + rounding(all.squares) + std::max(of_clock, 0.0) +
+        return std::max(within, 0.0) + rounding(all.squares) + std::max(of_looks, 0.0) +
                std::max(of_samples, 0.0);
     }
 
@@ -192,7 +192,7 @@ class BatchSizes {
     double times_ = 0, time_squares_ = 0;
     ClosedSums closed_;
     double closed_times_ = 0, closed_degrees_ = 0;
-    double ticks_ = 1, samples_ = 1;
+    double looks_ = 1, samples_ = 1;
     bool of_phase_ = false;
 };
 

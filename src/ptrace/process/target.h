@@ -34,6 +34,7 @@
 #include "ptrace/thread/syscall_watcher.h"
 #include "ptrace/thread/thread_lives.h"
 #include "ptrace/thread/wait_hub.h"
+#include "ptrace/unwind/stack_copy.h"
 
 namespace shadowprof {
 
@@ -183,10 +184,10 @@ class Target {
     // Whether a thread is on a processor or ready for one, and is not stopped. Takes a few
     // microseconds.
     bool is_active(pid_t tid);
-    // Returns where an active thread is, for which it stands still for some ten microseconds. Not
-    // while a ScopedStop lives. Errors: gone (the thread has ended); interrupted (it stops for
-    // another reason).
-    Result<ThreadLook> look(pid_t tid);
+    // Returns where an active thread is, and copies `bytes` of its stack (StackCopy::take), for
+    // which it stands still for some ten microseconds. Not while a ScopedStop lives. Errors: gone
+    // (the thread has ended); interrupted (it stops for another reason).
+    Result<ThreadLook> look(pid_t tid, StackCopy& stack, std::size_t bytes);
     // A thread that has not stopped by then was ready without a processor, or at work in the
     // kernel.
     static constexpr std::chrono::microseconds longest_look{500};

@@ -22,7 +22,7 @@ bool Target::is_active(pid_t tid) {
     return thread.activity->is_active();
 }
 
-Result<ThreadLook> Target::look(pid_t tid) {
+Result<ThreadLook> Target::look(pid_t tid, StackCopy& stack, std::size_t bytes) {
     const Error gone{ErrorCode::gone, ESRCH, fmt::format("thread {} has ended", tid)};
     if (!threads_.contains(tid)) return gone;
     if (hub_->has_status(tid))
@@ -40,13 +40,14 @@ Result<ThreadLook> Target::look(pid_t tid) {
         return look;
     }
     if (const auto registers = StoppedThread(*hub_, tid, **status).registers()) {
-        using enum ThreadLook::State;
-        look.state = registers->orig_rax == no_syscall ? in_code : in_call;
-        look.at = {registers->rip};
+        load_general(look.cpu.emplace(), *registers);
+        if (registers->orig_rax != no_syscall) look.system_call = registers->orig_rax;
+        stack.take(pid_, {registers->rsp}, bytes);
     }
+    // What follows may let it go on a moment before we notice.
+    look.pause = std::chrono::steady_clock::now() - begin;
     take_status(tid, **status, false);
     calm_down();
-    look.pause = std::chrono::steady_clock::now() - begin;
     return look;
 }
 

@@ -3,21 +3,18 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
-#include "base/guest_address.h"
+#include "base/cpu_state.h"
 
 namespace shadowprof {
 
 struct ThreadLook {
-    enum class State : std::uint8_t {
-        unknown,  // it did not stop by Target::longest_look
-        in_code,  // it executes the program's code
-        in_call,  // it executes a system call in the kernel
-    };
-
-    State state = State::unknown;
-    GuestAddress at;  // of in_code and in_call: its next instruction in the program
-    std::chrono::nanoseconds pause{0};  // how long it stood still at most
+    // Without the extended state. Nothing if the thread did not stop by Target::longest_look.
+    std::optional<CpuState> cpu;
+    // The system call in which it is. Then cpu->rip is behind the SYSCALL instruction.
+    std::optional<std::uint64_t> system_call;
+    std::chrono::nanoseconds pause{0};  // how long it stood still, until it was let go
 };
 
 }  // namespace shadowprof

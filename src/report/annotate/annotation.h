@@ -37,9 +37,9 @@ struct AnnotatedInstruction {
     std::vector<const Hazard*> hazards;  // hazards whose later access this is
     const LoadLatency* latency = nullptr;
     const AddressPattern* addresses = nullptr;
-    std::uint64_t time_ns = 0;  // by the kernel's clock, see ClockTicks
+    std::uint64_t time_ns = 0;  // see PlaceTime
 
-    // Whether it was neither executed in a sample nor seen by a tick of the clock.
+    // Whether it was neither executed in a sample nor seen by a look.
     bool is_cold() const { return executions == std::uint64_t{0} && time_ns == 0; }
     // Nothing without bytes.
     std::optional<Instruction> decode() const;
@@ -53,7 +53,7 @@ struct AnnotatedFunction {
     std::string name;                  // the result of function_name()
     double share = 0;                  // share of the profile's instructions, see HotFunctions
     std::optional<double> error;       // error of the share
-    std::optional<double> time_share;  // set if the kernel's clock was read
+    std::optional<double> time_share;  // set if the profile has times
     std::vector<AnnotatedInstruction> code;  // by ascending address
     // Whether the lines come from the module's own debug information and not from the profile. Only
     // then may the source files that it names be read.

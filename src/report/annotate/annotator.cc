@@ -74,7 +74,7 @@ void Annotator::collect_facts() {
     for (const LoadLatency& load : profile_.latency) facts_[load.at].latency = &load;
     for (const AddressPattern& pattern : profile_.addresses)
         facts_[pattern.at].addresses = &pattern;
-    for (const ClockTicks& ticks : profile_.clock) facts_[ticks.at].time_ns += ticks.time_ns;
+    for (const PlaceTime& time : profile_.times) facts_[time.at].time_ns += time.time_ns;
 }
 
 Annotator::ModuleCode& Annotator::module(std::uint32_t index) {
@@ -115,7 +115,7 @@ AnnotatedFunction Annotator::annotated(CodeLocation start, CodeLocation at) {
     if (const HotFunction* hot = hot_function(start)) {
         function.share = hot->share;
         function.error = hot->error;
-        if (!profile_.clock.empty() && functions_.unit == FunctionWeight::instructions)
+        if (!profile_.times.empty() && functions_.unit == FunctionWeight::instructions)
             function.time_share = hot->other_share;
     }
     ModuleCode& code = module(start.module);

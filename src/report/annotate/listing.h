@@ -35,8 +35,8 @@ class FunctionListing {
 
     // Prints a head with the function's share, notes, and a line for each instruction or source
     // line. A line shows the number of executions, the share of the function's instructions and, if
-    // the kernel's clock was read, of its time. Further facts follow: branch targets, values,
-    // latencies, hazards.
+    // there are times, of its time. Further facts follow: branch targets, values, latencies,
+    // hazards.
     void print(const AnnotatedFunction& function, const ListingOptions& options);
 
   private:

@@ -65,7 +65,7 @@ TEST_CASE("instructions have executions, shares and what branches did") {
     CHECK(line_with(lines, "jne 0x1014")->ends_with("taken 75.0%"));
 }
 
-TEST_CASE("where the kernel's clock was read there is a column of time") {
+TEST_CASE("where there are times there is a column of them") {
     AnnotatedFunction timed = function();
     timed.time_share = 0.25;
     timed.code[7].time_ns = 1'000;
@@ -75,7 +75,7 @@ TEST_CASE("where the kernel's clock was read there is a column of time") {
     CHECK(line_with(lines, "share of its time") != nullptr);
     CHECK(line_with(lines, "inc eax")->starts_with("     300   75.0%   75.0%  1014  inc eax"));
     CHECK(line_with(lines, "jne 0x1014")->starts_with("     100   25.0%          1016  jne"));
-    // Code with ticks is not cold, even if no sample executed it.
+    // Code with time is not cold, even if no sample executed it.
     CHECK(line_with(lines, "cold 7")->starts_with(std::string(17, ' ') + "  25.0%  1007  cold 7"));
 }
 

@@ -116,7 +116,7 @@ TEST_CASE("csv has a table of each kind, with a row of each record") {
     profile.cache = {{branch, 6, 3, 2, 1, {3, 2, 1, 1}}};
     profile.call_costs = {{callee, branch, 3, 90}};
     profile.branches = {{branch, BranchKind::ret, 6, 6, 1}};
-    profile.clock = {{branch, 3, 1000}};
+    profile.times = {{branch, 3, 1000}};
     auto symbols = awkward_symbols();
     for (const std::string_view name : csv_tables()) {
         CAPTURE(name);

@@ -21,7 +21,7 @@ struct FunctionErrors {
     friend bool operator==(const FunctionErrors&, const FunctionErrors&) = default;
 };
 // Computes errors from the profile's batches of samples or, if it was read from a file, from its
-// methods. Errors of time are computed from the ticks of the kernel's clock if there are any.
+// methods. Errors of time are computed from the number of looks.
 FunctionErrors function_errors(const Profile& profile, SymbolSource& symbols);
 
 }  // namespace shadowprof

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "profile/code/kernel_calls.h"
 #include "report/lists/function_errors.h"
 
 namespace shadowprof {
@@ -11,7 +12,8 @@ namespace {
 
 class FunctionWeights {
   public:
-    explicit FunctionWeights(SymbolSource& symbols) : symbols_(symbols) {}
+    FunctionWeights(SymbolSource& symbols, const std::vector<Module>& modules)
+        : symbols_(symbols), modules_(modules) {}
 
     void add(CodeLocation at, std::uint64_t weight, std::uint64_t other = 0) {
         constexpr std::uint64_t no_function = UINT64_MAX;
@@ -39,18 +41,18 @@ class FunctionWeights {
         return list;
     }
 
-    // The share of the weight, or of the other amount, in functions that have nothing of the
-    // respective other one.
+    // The share of the weight, or of the other amount, in functions of the program that have
+    // nothing of the respective other one.
     double share_of_weight_alone() const {
         std::uint64_t alone = 0;
         for (const auto& [key, function] : functions_)
-            if (others_.at(key) == 0) alone += function.weight;
+            if (others_.at(key) == 0 && !is_in_kernel(key)) alone += function.weight;
         return share(alone, std::max<std::uint64_t>(total_, 1));
     }
     double share_of_other_alone() const {
         std::uint64_t alone = 0;
         for (const auto& [key, function] : functions_)
-            if (function.weight == 0) alone += others_.at(key);
+            if (function.weight == 0 && !is_in_kernel(key)) alone += others_.at(key);
         return share(alone, std::max<std::uint64_t>(other_total_, 1));
     }
 
@@ -59,7 +61,12 @@ class FunctionWeights {
         return static_cast<double>(part) / static_cast<double>(all);
     }
 
+    bool is_in_kernel(CodeLocation function) const {
+        return function.module < modules_.size() && modules_[function.module].path == kernel_module;
+    }
+
     SymbolSource& symbols_;
+    const std::vector<Module>& modules_;
     std::map<CodeLocation, HotFunction> functions_;
     std::map<CodeLocation, std::uint64_t> others_;
     std::uint64_t total_ = 0, other_total_ = 0;
@@ -118,18 +125,16 @@ double weight_of_top(const ValueProfile& value) {
 }  // namespace
 
 HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols, StackWeight weight) {
-    FunctionWeights weights(symbols);
+    FunctionWeights weights(symbols, profile.modules);
     const bool by_time = weight == StackWeight::time;
-    if (!profile.stacks.empty() || (by_time && !profile.clock.empty())) {
+    if (!profile.stacks.empty() || (by_time && !profile.times.empty())) {
         const auto add = [&](CodeLocation at, std::uint64_t instructions, std::uint64_t time_ns) {
             by_time ? weights.add(at, time_ns, instructions)
                     : weights.add(at, instructions, time_ns);
         };
         for (const Stack& stack : profile.stacks)
-            if (!stack.frames.empty())
-                add(stack.frames.back(), stack.instructions,
-                    profile.clock.empty() ? stack.time_ns : 0);
-        for (const ClockTicks& ticks : profile.clock) add(ticks.at, 0, ticks.time_ns);
+            if (!stack.frames.empty()) add(stack.frames.back(), stack.instructions, 0);
+        for (const PlaceTime& time : profile.times) add(time.at, 0, time.time_ns);
         return {by_time ? FunctionWeight::time : FunctionWeight::instructions,
                 weights.take(function_errors(profile, symbols).of(weight)),
                 by_time ? weights.share_of_weight_alone() : weights.share_of_other_alone()};

@@ -25,13 +25,12 @@ struct HotFunction {
 struct HotFunctions {
     FunctionWeight unit = FunctionWeight::instructions;
     std::vector<HotFunction> list;  // hottest first
-    // The share of the time in functions of which no sample has an instruction. Known only from the
-    // kernel's clock.
+    // The share of the time in functions of the program of which no sample has an instruction.
     double unsampled_time_share = 0;
 };
 // Weighs functions by their own instructions or time if stacks were collected, else by basic blocks
-// entered. Time is that of the kernel's clock if it was read, else that of samples. Code of one
-// module in unknown functions counts as one function.
+// entered. System calls are functions, too. Code of one module in unknown functions counts as one
+// function.
 HotFunctions hot_functions(const Profile& profile, SymbolSource& symbols,
                            StackWeight weight = StackWeight::instructions);
 

@@ -40,16 +40,12 @@ class MethodCounts {
         if (!entry) return;
         auto& instructions = at(*entry).instructions;
         instructions = instructions.value_or(0) + stack.instructions;
-        add_time(*entry, stack.time_ns);
     }
-    void add_time(CodeLocation entry, std::uint64_t ns) {
-        auto& time_ns = at(entry).time_ns;
-        time_ns = time_ns.value_or(0) + ns;
-    }
-    void set_times(const std::vector<ClockTicks>& clock) {
-        for (auto& [entry, method] : methods_) method.time_ns.reset();
-        for (const ClockTicks& ticks : clock)
-            if (const auto entry = entry_of(ticks.at)) add_time(*entry, ticks.time_ns);
+    void add_time(const PlaceTime& time) {
+        const auto entry = entry_of(time.at);
+        if (!entry) return;
+        auto& time_ns = at(*entry).time_ns;
+        time_ns = time_ns.value_or(0) + time.time_ns;
     }
     std::vector<Method> take() {
         std::vector<Method> list;
@@ -87,7 +83,7 @@ std::vector<Method> derive_methods(const Profile& profile, SymbolSource& symbols
     for (const FunctionEntry& entry : function_entries(profile, symbols)) counts.add_entry(entry);
     for (const Edge& edge : profile.edges) counts.add_edge(edge);
     for (const Stack& stack : profile.stacks) counts.add_stack(stack);
-    if (!profile.clock.empty()) counts.set_times(profile.clock);
+    for (const PlaceTime& time : profile.times) counts.add_time(time);
     auto methods = counts.take();
     const auto errors = function_errors(profile, symbols);
     const auto error_of = [](const FunctionErrors::ByStart& of, const Method& method) {

@@ -40,7 +40,7 @@ class RecordColumns {
     void nonzero_count(std::string_view name, std::uint64_t n) {
         cells_.count(column(name), is_here_ && n != 0 ? std::optional(n) : std::nullopt);
     }
-    void clocked_count(std::string_view name, std::uint64_t n) { nonzero_count(name, n); }
+    void timed_count(std::string_view name, std::uint64_t n) { nonzero_count(name, n); }
     void added_count(std::string_view name, std::uint64_t n) { count(name, n); }
     void count_or(std::string_view name, std::uint64_t n, std::string_view) { count(name, n); }
     void integer(std::string_view name, std::int64_t n) { text(name, std::to_string(n)); }

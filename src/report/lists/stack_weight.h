@@ -22,10 +22,9 @@ inline std::uint64_t amount(const Stack& stack, StackWeight weight) {
     return weight == StackWeight::time ? stack.time_ns : stack.instructions;
 }
 
-// Whether the profile has times of functions. Exact mode does not measure time.
+// Whether the profile has times. Exact mode does not measure time.
 bool has_times(const Profile& profile);
-// Errors: ErrorCode::not_found if the profile has no such amounts of functions, or of stacks.
+// Errors: ErrorCode::not_found if the profile has no such amounts.
 Result<void> check_weight(const Profile& profile, StackWeight weight);
-Result<void> check_stack_weight(const Profile& profile, StackWeight weight);
 
 }  // namespace shadowprof

@@ -130,7 +130,7 @@ class FileParts {
     CountingSink sink_;
     JsonWriter json_{sink_};
     LocationNumbers numbers_;
-    RecordWriter writer_{json_, numbers_, !profile_.clock.empty()};
+    RecordWriter writer_{json_, numbers_, !profile_.times.empty()};
     std::vector<double> location_shares_;  // by number
     std::vector<bool> is_of_timeline_;     // by number
     std::vector<Part> parts_;

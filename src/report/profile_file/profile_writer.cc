@@ -25,7 +25,7 @@ class ProfileWriter {
           methods_(methods),
           symbols_(symbols),
           json_(sink),
-          writer_(json_, numbers_, !profile.clock.empty()) {
+          writer_(json_, numbers_, !profile.times.empty()) {
         number_locations();
     }
 

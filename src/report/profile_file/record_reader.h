@@ -65,7 +65,7 @@ class RecordReader {
         known_count(name, n);
     }
     void nonzero_count(std::string_view name, std::uint64_t& n) { added_count(name, n); }
-    void clocked_count(std::string_view name, std::uint64_t& n) { added_count(name, n); }
+    void timed_count(std::string_view name, std::uint64_t& n) { added_count(name, n); }
     void added_count(std::string_view name, std::uint64_t& n) {
         n = in_.optional_count(name).value_or(0);
     }

@@ -22,9 +22,9 @@ class RecordWriterWith {
   public:
     static constexpr bool reads = false;
 
-    // `is_clocked`: the profile has times of the kernel's clock.
-    RecordWriterWith(JsonWriter& json, Places& places, bool is_clocked)
-        : json_(json), places_(places), is_clocked_(is_clocked) {}
+    // `is_timed`: the profile has times.
+    RecordWriterWith(JsonWriter& json, Places& places, bool is_timed)
+        : json_(json), places_(places), is_timed_(is_timed) {}
 
     void location(std::string_view name, CodeLocation l) {
         json_.key(name);
@@ -55,8 +55,8 @@ class RecordWriterWith {
     void nonzero_count(std::string_view name, std::uint64_t n) {
         if (n != 0) count(name, n);
     }
-    void clocked_count(std::string_view name, std::uint64_t n) {
-        if (is_clocked_) count(name, n);
+    void timed_count(std::string_view name, std::uint64_t n) {
+        if (is_timed_) count(name, n);
     }
     void added_count(std::string_view name, std::uint64_t n) { count(name, n); }
     void count_or(std::string_view name, std::uint64_t n, std::string_view) { count(name, n); }
@@ -157,7 +157,7 @@ class RecordWriterWith {
   private:
     JsonWriter& json_;
     Places& places_;
-    bool is_clocked_;
+    bool is_timed_;
 };
 
 // In a profile file, places are numbers.

@@ -43,7 +43,7 @@ class FieldNames {
     void known_count(std::string_view name, const auto&) { note_optional(name); }
     void nullable_count(std::string_view name, const auto&) { note(name); }
     void nonzero_count(std::string_view name, const auto&) { note_optional(name); }
-    void clocked_count(std::string_view name, const auto&) { note_optional(name); }
+    void timed_count(std::string_view name, const auto&) { note_optional(name); }
     void added_count(std::string_view name, const auto&) { note_optional(name); }
     void count_or(std::string_view name, const auto&, std::string_view) { note_optional(name); }
     void integer(std::string_view name, const auto&) { note(name); }
@@ -152,7 +152,7 @@ void check_fields(const Json& schema, const Json& node, const Fields& fields,
 TEST_CASE("the schema has the fields of each kind, and demands none that may be missing") {
     std::ifstream file(std::getenv("PROFILE_SCHEMA"));
     const Json schema = Json::parse(file);
-    Profile profile = sample_profile_with_clock();
+    Profile profile = sample_profile_with_times();
     profile.probes.push_back({.reducer = Reducer::hotlist,
                               .value = ProbeDatumKind::number,
                               .entries = {{.key = {}, .top = {{std::uint64_t{1}, 1, 0}}}}});

@@ -7,11 +7,13 @@
 
 #include "base/text/numbered.h"
 #include "profile/code/anonymous_module.h"
+#include "profile/code/kernel_calls.h"
 #include "profile/code/script_functions.h"
 #include "report/symbols/elf/perf_map.h"
 #include "report/symbols/elf/vdso_image.h"
 #include "report/symbols/location_name.h"
 #include "report/symbols/module_file.h"
+#include "syscalls/syscall_lookup.h"
 
 namespace shadowprof {
 namespace {
@@ -139,8 +141,21 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_file_module(std::uint32_
     return symbols;
 }
 
+// Named as in the kernel, so that the call and the function of the C library are told apart.
+std::unique_ptr<ModuleSymbols> Symbolizer::name_kernel_calls() {
+    NamedFunctions calls;
+    const auto add = [&](std::uint64_t number, std::string_view name) {
+        calls.functions.push_back(
+            {number, number + 1, calls.names.add(fmt::format("sys_{}", name))});
+    };
+    for (const SyscallFacts& call : syscall_facts()) add(call.number, call.name);
+    add(unknown_call, "unknown");
+    return std::make_unique<ModuleSymbols>(std::move(calls), strings_);
+}
+
 std::unique_ptr<ModuleSymbols> Symbolizer::open_module(std::uint32_t index) {
     const Module& module = modules_[index];
+    if (module.path == kernel_module) return name_kernel_calls();
     if (module.path == "[vdso]") {
         auto opened = open_vdso();
         return opened ? std::move(*opened) : nullptr;

@@ -53,6 +53,7 @@ class Symbolizer final : public SymbolSource {
     Result<std::unique_ptr<ModuleSymbols>> open_file_module(std::uint32_t index);
     Result<std::string> file_of(std::uint32_t index) const;
     Result<std::unique_ptr<ModuleSymbols>> open_vdso();
+    std::unique_ptr<ModuleSymbols> name_kernel_calls();
     std::unique_ptr<ModuleSymbols> open_code_without_file(std::uint32_t index);
     Result<std::unique_ptr<ModuleSymbols>> open_perf_map(std::uint32_t index);
     void name_scripts();

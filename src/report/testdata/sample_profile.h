@@ -146,8 +146,7 @@ inline Profile sample_profile() {
     p.calls = {{call, work, 100'000, 2000}};
     for (std::uint32_t batch = 0; batch < 10; ++batch) {
         p.function_batches.sizes.push_back({.instructions = 1'600'000});
-        p.function_batches.parts.push_back(
-            {work, batch, {.instructions = batch % 2 ? 1'600'000.0 : 1'400'000.0}});
+        p.function_batches.parts.push_back({work, batch, batch % 2 ? 1'600'000.0 : 1'400'000.0});
     }
     p.threads = {{.pid = 4711, .tid = 4712, .name = "worker", .samples = 14, .instructions = 12},
                  {.pid = 4711, .tid = 0, .samples = 1, .instructions = 4}};
@@ -239,22 +238,17 @@ inline RecordedSymbols sample_symbols() {
     return symbols;
 }
 
-// The same with times, which are equal for its two stacks.
+// The same with times.
 inline Profile sample_profile_with_times() {
     Profile p = sample_profile();
-    for (Stack& stack : p.stacks) stack.time_ns = 1'000'000'000;
-    p.stacks[0].time_error_ns = 50'000'000;
+    p.times = {{{0, 0x2004}, 300, 1'500'000'000}, {{0, 0x1000}, 100, 500'000'000}};
+    for (Stack& stack : p.stacks)
+        stack.time_ns = stack.frames.back().address == 0x2000 ? 1'500'000'000 : 500'000'000;
     p.stacks[1].folded = 400'000;
-    for (auto& size : p.function_batches.sizes) size.time_ns = 200e6;
-    for (auto& part : p.function_batches.parts) part.amount.time_ns = part.batch % 2 ? 110e6 : 90e6;
-    return p;
-}
-
-// The same with ticks of the kernel's clock.
-inline Profile sample_profile_with_clock() {
-    Profile p = sample_profile_with_times();
-    p.clock = {{{0, 0x2004}, 300, 1'500'000'000}, {{0, 0x1000}, 100, 500'000'000}};
     p.threads[0].time_ns = 2'000'000'000;
+    p.sampling.counters["looks"] = 400;
+    p.sampling.counters["looks_in_kernel"] = 0;
+    p.sampling.counters["looks_in_kernel_ns"] = 0;
     return p;
 }
 

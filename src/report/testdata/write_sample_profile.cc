@@ -8,7 +8,7 @@ int main() {
     using namespace shadowprof;
     StringSink sink;
     auto symbols = sample_symbols();
-    if (!write_profile(sample_profile_with_clock(), symbols, sink)) return 1;
+    if (!write_profile(sample_profile_with_times(), symbols, sink)) return 1;
     return std::fwrite(sink.text().data(), 1, sink.text().size(), stdout) == sink.text().size() ? 0
                                                                                                 : 1;
 }

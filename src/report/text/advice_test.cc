@@ -16,7 +16,8 @@ std::vector<std::string> advice_for(const Profile& profile,
 // Of two functions that have names, and times in the same shares.
 Profile rich_profile() {
     Profile profile = sample_profile();
-    for (Stack& stack : profile.stacks) stack.time_ns = stack.instructions;
+    for (const Stack& stack : profile.stacks)
+        profile.times.push_back({stack.frames.back(), 100, stack.instructions});
     return profile;
 }
 
@@ -86,7 +87,7 @@ TEST_CASE("code without names is told by where it is") {
     const auto module = static_cast<std::uint32_t>(profile.modules.size());
     profile.modules.push_back({.path = "/usr/lib/libbare.so"});
     profile.stacks.push_back({{{module, 0x10}}, profile.stacks[0].instructions, 1});
-    profile.stacks.back().time_ns = profile.stacks.back().instructions;
+    profile.times.push_back({{module, 0x10}, 100, profile.stacks.back().instructions});
     auto sentences = advice_for(profile);
     REQUIRE(sentences.size() == 1);
     CHECK(sentences[0].starts_with(
@@ -108,7 +109,7 @@ TEST_CASE("a Python whose functions were not read is told") {
     const CodeLocation eval{0, 0x99'0000};
     symbols.add(eval, {.function = "_PyEval_EvalFrameDefault", .function_start = eval.address}, "");
     profile.stacks.push_back({{eval}, profile.stacks[0].instructions, 1});
-    profile.stacks.back().time_ns = profile.stacks.back().instructions;
+    profile.times.push_back({eval, 100, profile.stacks.back().instructions});
     const auto sentences = [&] {
         return advice(profile, symbols, hot_functions(profile, symbols));
     };
@@ -120,7 +121,8 @@ TEST_CASE("a Python whose functions were not read is told") {
 
 TEST_CASE("where time is in other functions than instructions, both are to be looked at") {
     Profile profile = rich_profile();
-    profile.stacks[0].time_ns = profile.stacks[1].time_ns = 1'000'000;
+    profile.times = {{profile.stacks[0].frames.back(), 10, 1'000'000},
+                     {profile.stacks[1].frames.back(), 10, 1'000'000}};
     const auto sentences = advice_for(profile);
     REQUIRE(sentences.size() == 1);
     CHECK(sentences[0] ==

@@ -39,7 +39,7 @@ class JsonLists final : public ListSink {
     JsonLists(const Profile& profile, SymbolSource& symbols, JsonWriter& json)
         : json_(json),
           places_{profile.modules, symbols},
-          record_(json, places_, !profile.clock.empty()) {}
+          record_(json, places_, !profile.times.empty()) {}
 
     void begin(std::string_view name, std::string_view, std::string_view sort) override {
         json_.begin_object();

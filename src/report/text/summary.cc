@@ -109,7 +109,7 @@ class Summary {
                                 short_count(static_cast<double>(*s.target_instructions)));
         line(text);
         verified();
-        clock();
+        times();
         std::string ended = most_frequent(s.ended);
         line(fmt::format("         mode {}{}{}", s.mode.empty() ? "unknown" : printable(s.mode),
                          ended.empty() ? "" : "; ended by ", printable(ended)));
@@ -213,29 +213,18 @@ class Summary {
                         *samples, counted(profile_.sampling.samples, "sample")));
     }
 
-    void clock() {
-        std::uint64_t ticks = 0;
+    void times() {
+        const auto looks = counter("looks");
+        if (looks == 0) return;
         double time_ns = 0;
-        for (const ClockTicks& each : profile_.clock) {
-            ticks += each.ticks;
-            time_ns += static_cast<double>(each.time_ns);
-        }
-        const auto looks = counter("looks"), in_kernel = counter("looks_in_kernel");
-        if (ticks == 0 && looks == 0) return;
-        std::vector<std::string> base;
-        if (const auto of_clock = ticks - std::min(ticks, looks - in_kernel); of_clock != 0)
-            base.push_back(counted(of_clock, "tick") + " of the kernel's clock");
-        if (looks != 0) base.push_back(counted(looks, "look"));
-        line(fmt::format("         {}: {} in the program{}", fmt::join(base, ", "),
-                         short_duration(time_ns * 1e-9), in_the_kernel(looks)));
+        for (const PlaceTime& each : profile_.times) time_ns += static_cast<double>(each.time_ns);
+        const auto in_kernel_ns = static_cast<double>(counter("looks_in_kernel_ns"));
+        line(fmt::format("         {}: {} in the program, {} in the kernel", counted(looks, "look"),
+                         short_duration((time_ns - in_kernel_ns) * 1e-9),
+                         short_duration(in_kernel_ns * 1e-9)));
         if (const auto unsampled = functions_.unsampled_time_share; unsampled != 0)
-            line(fmt::format("         {} of the program's time in functions that no sample saw",
+            line(fmt::format("         {} of the time in functions that no sample saw",
                              percent(unsampled)));
-    }
-
-    std::string in_the_kernel(std::uint64_t looks) const {
-        const auto ns = static_cast<double>(counter("looks_in_kernel_ns"));
-        return looks == 0 ? "" : fmt::format(", {} in the kernel", short_duration(ns * 1e-9));
     }
 
     void stops_for_live_samples() {

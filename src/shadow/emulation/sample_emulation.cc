@@ -430,7 +430,7 @@ std::optional<std::vector<GuestAddress>> SampleEmulation::stack_of(const SampleJ
         return unwinder_.unwind(cpu, *job.map, memory);
     }
     if (!stacks_.has(thread)) return std::nullopt;
-    CopiedStack memory(stacks_, thread, *job.map, job.memory_fd());
+    CopiedStack memory(stacks_[thread], *job.map, job.memory_fd());
     auto stack = unwinder_.unwind(cpu, *job.map, memory);
     if (memory.lost()) return std::nullopt;
     return stack;

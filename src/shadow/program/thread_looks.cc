@@ -9,8 +9,6 @@
 namespace shadowprof {
 namespace {
 
-// How many threads are looked at in a row.
-constexpr std::size_t max_threads_at_once = 4;
 // By how much looks are rarer while nothing runs.
 constexpr double idle_factor = 4;
 // How many files of threads are kept open, as descriptors are limited.
@@ -103,21 +101,21 @@ void ThreadLooks::note_run(std::uint64_t number, pid_t pid) {
 
 std::vector<ThreadLooks::Seen> ThreadLooks::visit(const std::vector<Candidate>& chosen,
                                                   Clock::time_point begin) {
-    using enum ThreadLook::State;
     std::vector<Seen> seen;
-    const auto add = [&](const Candidate& each, const ThreadLook& look) {
+    const auto add = [&](const Candidate& each, const ThreadLook& look, const StackCopy& stack) {
         ++processes_[each.id.first].found;
         seen.push_back({.process = each.id.first,
                         .pid = each.target->pid(),
                         .tid = each.id.second,
                         .exec_count = each.target->exec_count(),
-                        .at = look.at,
-                        .is_in_kernel = look.state == in_call});
+                        .cpu = look.cpu,
+                        .system_call = look.system_call,
+                        .stack = &stack});
     };
-    for (const Candidate& each : chosen) {
-        if (was_in_kernel(each.id)) add(each, {.state = in_call});
+    for (auto stack = stacks_.begin(); const Candidate& each : chosen) {
+        if (was_in_kernel(each.id)) add(each, {}, *stack);
         if (!each.target->is_active(each.id.second)) continue;
-        if (const auto look = visit(each, begin)) add(each, *look);
+        if (const auto look = visit(each, *stack, begin)) add(each, *look, *stack++);
     }
     return seen;
 }
@@ -136,7 +134,8 @@ bool ThreadLooks::was_in_kernel(ThreadId id) {
 
 // Returns how the thread ran at `begin`; nothing if it did not. A thread that had to wait for a
 // processor stops only when it has one, and the kernel then knows for how long it has waited.
-std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, Clock::time_point begin) {
+std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, StackCopy& stack,
+                                             Clock::time_point begin) {
     if (!threads_.contains(each.id)) {
         if (threads_.size() >= max_files) threads_.clear();
         threads_.emplace(each.id, Thread{ThreadRunsFile(each.target->pid(), each.id.second)});
@@ -144,10 +143,10 @@ std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, Clock::time_
     Thread& thread = threads_.at(each.id);
     const auto before = thread.file.read();
     const auto look_begin = Clock::now();
-    const auto look = each.target->look(each.id.second);
+    const auto look = each.target->look(each.id.second, stack, thread.stack_bytes);
     looked_ += Clock::now() - look_begin;
     if (!before || !look) return std::nullopt;
-    if (look->state == ThreadLook::State::unknown) {
+    if (!look->cpu) {
         thread.late = before.value();
         return std::nullopt;
     }
@@ -161,6 +160,12 @@ std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, Clock::time_
     ++stops_;
     paused_ += look->pause;
     return *look;
+}
+
+void ThreadLooks::copy_more_of(const Seen& seen) {
+    const auto thread = threads_.find({seen.process, seen.tid});
+    if (thread == threads_.end()) return;
+    thread->second.stack_bytes = std::min(2 * thread->second.stack_bytes, StackCopy::max_bytes);
 }
 
 void ThreadLooks::plan_next(Clock::time_point now, double factor) {

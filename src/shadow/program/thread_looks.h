@@ -1,7 +1,6 @@
 // Looks at the threads of a run at random moments, to see where they are while they run
-// (Target::look). So the functions' and lines' shares of the processor time become known where the
-// kernel's clock cannot be used, or would be too dear: a look costs the same however often a thread
-// is scheduled.
+// (Target::look). So the stacks' shares of the processor time become known, without any privilege.
+// A look costs the same however often a thread is scheduled.
 //
 // The moments are independent of what the program does, so a thread is found at a place with the
 // probability that is the place's share of the thread's time (simple random sampling in time;
@@ -10,7 +9,9 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,9 +42,13 @@ class ThreadLooks {
         std::uint64_t process = 0;  // its number
         pid_t pid = 0, tid = 0;
         std::uint64_t exec_count = 0;  // Target::exec_count()
-        GuestAddress at;               // the next instruction of the program
-        bool is_in_kernel = false;     // in a system call; then `at` may be 0
-        std::uint64_t time_ns = 0;     // processor time that the look stands for
+        // See ThreadLook. Without registers, the thread was at work in the kernel.
+        std::optional<CpuState> cpu;
+        std::optional<std::uint64_t> system_call;
+        const StackCopy* stack = nullptr;  // valid until the next look()
+        std::uint64_t time_ns = 0;         // processor time that the look stands for
+
+        bool is_in_kernel() const { return !cpu || system_call; }
     };
 
     // When there is something to look at again.
@@ -54,6 +59,8 @@ class ThreadLooks {
     // To be called when that moment has come. Returns what was seen of each thread that runs, of
     // some that are chosen at random if there are many.
     std::vector<Seen> look(const ProcessTree& processes, Clock::time_point now);
+    // From the next look on, more of this thread's stack is copied.
+    void copy_more_of(const Seen& seen);
     // No thread is looked at until the next look(). What runs meanwhile counts nothing.
     void pause();
 
@@ -68,6 +75,10 @@ class ThreadLooks {
         std::uint64_t owed_ns = 0;  // what it ran that no look stands for yet
         std::uint64_t found = 0;    // threads that ran in this round
     };
+    // Most stacks are smaller, and copying this much takes some two microseconds.
+    static constexpr std::size_t usual_stack_bytes = std::size_t{16} << 10;
+    // How many threads are looked at in a row.
+    static constexpr std::size_t max_threads_at_once = 4;
     using ThreadId = std::pair<std::uint64_t, pid_t>;  // with the process's number
     struct Candidate {
         ThreadId id;
@@ -76,12 +87,14 @@ class ThreadLooks {
     struct Thread {
         ThreadRunsFile file;
         std::optional<ThreadRuns> late = {};  // when it did not stop in time
+        std::size_t stack_bytes = usual_stack_bytes;
     };
 
     std::vector<Candidate> running(const ProcessTree& processes);
     void note_run(std::uint64_t number, pid_t pid);
     std::vector<Seen> visit(const std::vector<Candidate>& chosen, Clock::time_point begin);
-    std::optional<ThreadLook> visit(const Candidate& each, Clock::time_point begin);
+    std::optional<ThreadLook> visit(const Candidate& each, StackCopy& stack,
+                                    Clock::time_point begin);
     bool was_in_kernel(ThreadId id);
     void weigh(std::vector<Seen>& seen, Clock::time_point now, double expansion);
     void plan_next(Clock::time_point now, double factor);
@@ -90,6 +103,7 @@ class ThreadLooks {
     double max_share_;
     std::map<std::uint64_t, Process> processes_;
     std::map<ThreadId, Thread> threads_;
+    std::array<StackCopy, max_threads_at_once> stacks_;  // of the last look
     Clock::time_point next_, last_;
     std::chrono::nanoseconds paused_{0}, own_{0};
     std::chrono::nanoseconds looked_{0};  // in Target::look() in this round; we mostly sleep then

@@ -30,7 +30,7 @@ struct LookedAt {
             tree->update(Clock::now());
             if (Clock::now() < looks.next()) return;
             for (const auto& each : looks.look(*tree, Clock::now())) {
-                (each.is_in_kernel ? in_kernel_ns : in_code_ns) += each.time_ns;
+                (each.is_in_kernel() ? in_kernel_ns : in_code_ns) += each.time_ns;
                 seen.push_back(each);
             }
         });
@@ -62,9 +62,10 @@ TEST_CASE("a thread that computes is found where it computes, for the time that 
     for (const auto& each : run.seen) {
         CHECK(each.pid == run.child.pid());
         CHECK(each.tid == run.child.pid());
-        CHECK(!each.is_in_kernel);
-        CHECK(each.at >= start);
-        CHECK(each.at - start < 256);
+        REQUIRE(each.cpu);
+        CHECK(!each.system_call);
+        CHECK(each.cpu->rip >= start);
+        CHECK(each.cpu->rip - start < 256);
     }
     // The kernel's count of a running thread may be some milliseconds old.
     CHECK(run.in_code_ns <= ran + 20'000'000);
@@ -90,7 +91,8 @@ TEST_CASE("a thread that sleeps is left alone") {
         CHECK(run.looks.look(*run.tree, Clock::now()).empty());
     }
     CHECK(!run.hub.poll());
-    CHECK(!(*run.target)->look(::getpid()));
+    StackCopy stack;
+    CHECK(!(*run.target)->look(::getpid(), stack, page_bytes));
 }
 
 TEST_CASE("many threads do not use up our descriptors") {

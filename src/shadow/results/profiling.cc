@@ -87,8 +87,8 @@ std::uint64_t seed_from_clock() {
 }
 
 // The clock counts all threads, and waiting for convergence needs errors all the time.
-bool weighs_by_clock(const RunOptions& options) {
-    return options.mode != SamplingMode::exact && options.task_clock && !options.bursts &&
+bool weighs_by_time(const RunOptions& options) {
+    return options.mode != SamplingMode::exact && options.looks && !options.bursts &&
            options.threads == ThreadScope::all && !options.until_converged_percent;
 }
 
@@ -121,7 +121,7 @@ CollectorOptions Profiling::collector_options() {
                        .stack_bytes = 2 * max_stack_bytes(options_.max_profile_bytes),
                        .path_bytes = 2 * max_path_bytes(options_.max_profile_bytes)},
             .are_samples = options_.mode != SamplingMode::exact,
-            .weighs_by_clock = weighs_by_clock(options_),
+            .weighs_by_time = weighs_by_time(options_),
             .references = profiles.has<HazardList>()
                               ? std::optional(reorder_window(host_processor()))
                               : std::nullopt,

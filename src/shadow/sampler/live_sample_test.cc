@@ -81,7 +81,7 @@ TEST_CASE("a copied stack is as it was, up to where it ends") {
     std::memset(stack.begin(), 2, 3 * page_bytes);
     copies.copy(getpid(), 2, address_of(stack.begin()));
 
-    CopiedStack copied(copies, 2, *map, memory->get());
+    CopiedStack copied(copies[2], *map, memory->get());
     std::array<std::byte, 16> bytes;
     for (const auto* at : {stack.begin() + page_bytes, stack.end() - bytes.size()}) {
         bytes.fill({});
@@ -106,12 +106,12 @@ TEST_CASE("beside a copied stack only what cannot change is read, as long as it 
     static int variable = 1;
     static const std::array<char, 16> constant = {"constant"};
     std::array<char, 16> bytes;
-    CopiedStack copied(copies, 0, *map, memory->get());
+    CopiedStack copied(copies[0], *map, memory->get());
     CHECK_FALSE(copied.read(address_of(&variable), std::as_writable_bytes(std::span(bytes))));
     CHECK(copied.read(address_of(&constant), std::as_writable_bytes(std::span(bytes))));
     CHECK(bytes == constant);
     CHECK_FALSE(copied.lost());
-    CopiedStack gone(copies, 0, *map, -1);
+    CopiedStack gone(copies[0], *map, -1);
     CHECK_FALSE(gone.read(address_of(&constant), std::as_writable_bytes(std::span(bytes))));
     CHECK(gone.lost());
 }

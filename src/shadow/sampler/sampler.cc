@@ -54,10 +54,10 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       shadows_(options_, design_, costs_, results_, schedule_, policy_, recorder_, live_),
       sources_{&live_, &shadows_},
       choice_(options_, costs_, shadows_, live_) {
-    if (options_.task_clock) {
+    if (options_.looks) {
         const auto share =
             std::min(ThreadLooks::usual_share, share_for_looks * costs_.share().value_or(1));
-        clock_.emplace(modules, ThreadLooks(seed, share));
+        time_.emplace(modules, ThreadLooks(seed, share));
     }
 }
 
@@ -106,7 +106,7 @@ Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
     runners_->stop_preparing();
     processes_->watch_syscalls(nullptr);
     end_ = Clock::now();
-    if (clock_) clock_->end(*end_);
+    if (time_) time_->pause(*end_);
     take_syscall_stops();
     if (give_up_) drop_if([](auto) { return true; });
     return result;
@@ -125,7 +125,7 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
         follow_those_that_wait(now);
         take_commands(now);
         check_for_end(end, now);
-        read_clock(now);
+        look(now);
         if (give_up_) stop_observing();
         if (give_up_ && (!runners_->is_busy() || nothing_to_sample_ || now >= *give_up_)) return {};
         if (observe(now)) continue;
@@ -139,28 +139,27 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
     }
 }
 
-// The clock is on while samples may be taken.
-void Sampler::read_clock(Clock::time_point now) {
-    if (!clock_) return;
+// Looks at threads while samples may be taken.
+void Sampler::look(Clock::time_point now) {
+    if (!time_) return;
     const bool is_on =
         settings_.is_on() && !give_up_ && now >= begin_ + options_.delay && may_take_more(now);
-    const auto paused = clock_->paused();
+    const auto paused = time_->paused();
     if (is_on)
-        clock_->update(*processes_, now);
+        time_->update(*processes_, now);
     else
-        clock_->end(now);
-    costs_.add_looks(clock_->paused() - paused);
+        time_->pause(now);
+    costs_.add_looks(time_->paused() - paused);
     plan_look(is_on, now);
 }
 
 // Shortly before threads are looked at, we go to the processor of one that runs. Elsewhere we would
 // take the processor of those that it works with, and it would sleep when it is looked at.
 void Sampler::plan_look(bool is_on, Clock::time_point now) {
-    const bool is_near =
-        is_on && clock_->looks_instead() && now + look_ahead >= clock_->next_take();
+    const bool is_near = is_on && now + look_ahead >= time_->next_look();
     if (!is_near) return look_visit_.reset();
-    if (std::exchange(look_planned_, clock_->next_take()) == clock_->next_take() || visit_) return;
-    if (const auto pid = clock_->process_to_visit(*processes_))
+    if (std::exchange(look_planned_, time_->next_look()) == time_->next_look() || visit_) return;
+    if (const auto pid = time_->process_to_visit(*processes_))
         look_visit_.emplace(own_processors_, *pid);
 }
 
@@ -178,19 +177,18 @@ void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
     const auto woke = Clock::now();
     waited_ += woke - start;
     // At once: what works for the target may wait for the processor that we have now.
-    if (clock_ && clock_->looks_instead() && woke >= clock_->next_take()) read_clock(woke);
+    if (time_ && woke >= time_->next_look()) look(woke);
     signalfd_siginfo seen;
     while (read(child_signals_.get(), &seen, sizeof seen) > 0) {
     }
 }
 
 Sampler::Clock::duration Sampler::sleep_time(Clock::time_point now) const {
-    const bool plans_look =
-        clock_ && clock_->looks_instead() && look_planned_ != clock_->next_take();
+    const bool plans_look = time_ && look_planned_ != time_->next_look();
     const auto ahead = plans_look ? look_ahead : Clock::duration{};
     const Clock::duration longest =
-        clock_ ? std::clamp<Clock::duration>(clock_->next_take() - ahead - now, {}, longest_sleep)
-               : longest_sleep;
+        time_ ? std::clamp<Clock::duration>(time_->next_look() - ahead - now, {}, longest_sleep)
+              : longest_sleep;
     if (const auto* source = looking())
         return std::clamp(*source->next_observation() - now, Clock::duration{}, longest);
     if (!may_sample(now)) return longest;
@@ -335,7 +333,7 @@ void Sampler::fill(Profile& profile) const {
 void Sampler::fill(Profile& profile, Clock::time_point end, FillFromSource fill_from_source) const {
     const auto seconds = duration<double>(end - begin_).count();
     results_.fill(profile);
-    if (clock_) clock_->fill(profile);
+    if (time_) time_->fill(profile);
     policy_.fill(profile);
     if (policy_.has_live_samples()) {
         auto& counters = profile.sampling.counters;

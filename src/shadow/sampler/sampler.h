@@ -17,7 +17,7 @@
 #include "shadow/program/event_stops.h"
 #include "shadow/program/process_tree.h"
 #include "shadow/program/processors.h"
-#include "shadow/program/program_clock.h"
+#include "shadow/program/program_time.h"
 #include "shadow/request/run_hooks.h"
 #include "shadow/request/run_options.h"
 #include "shadow/request/sampling_control.h"
@@ -100,7 +100,7 @@ class Sampler {
 
     // The loop: sampler.cc.
     Result<void> loop(Target& target, const ProgressListener& on_progress, const SamplingEnd& end);
-    void read_clock(Clock::time_point now);
+    void look(Clock::time_point now);
     void plan_look(bool is_on, Clock::time_point now);
     void wait(const SamplingEnd& end, Clock::duration longest);
     Clock::duration sleep_time(Clock::time_point now) const;
@@ -166,7 +166,7 @@ class Sampler {
     InputRecorder recorder_;
     OwnProcessors own_processors_;
     std::optional<ProcessTree> processes_;  // set by run()
-    std::optional<ProgramClock> clock_;     // if it is wanted
+    std::optional<ProgramTime> time_;       // if it is wanted
     std::unique_ptr<RunnerPool> runners_;
     LiveSamples live_;
     ShadowSamples shadows_;

@@ -22,10 +22,9 @@ struct Stack {
     std::uint64_t instructions = 0;
     std::uint64_t samples = 0;  // threads of samples that began here, weighted
     std::optional<double> error = {};
-    // The processor time spent here. The time of each sample is divided evenly among its
-    // instructions. It is 0 in exact mode, which does not measure time.
+    // The processor time spent here, by looks at threads (PlaceTime). It is 0 in exact mode, which
+    // does not measure time.
     std::uint64_t time_ns = 0;
-    std::optional<double> time_error_ns = {};
     // Of `instructions`, those of stacks that had more calls, and of which there were too many
     // (stack_folder.h).
     std::uint64_t folded = 0;
@@ -40,14 +39,13 @@ inline std::uint64_t identity_hash(const Stack& s) {
     return locations_hash(hash_seed(), s.frames);
 }
 inline std::uint64_t heat(const Stack& s) {
-    return s.instructions;
+    return std::max(s.instructions, s.time_ns);
 }
 inline void add(Stack& sum, const Stack& s) {
     sum.instructions += s.instructions;
     sum.samples += s.samples;
     add_error(sum.error, s.error);
     sum.time_ns += s.time_ns;
-    add_error(sum.time_error_ns, s.time_error_ns);
     sum.folded += s.folded;
 }
 
@@ -57,7 +55,6 @@ inline void subtract(Stack& stack, const Stack& earlier) {
     subtract(stack.time_ns, earlier.time_ns);
     subtract(stack.folded, earlier.folded);
     stack.folded = std::min(stack.folded, stack.instructions);
-    if (stack.time_ns == 0) stack.time_error_ns.reset();
 }
 inline bool is_empty(const Stack& s) {
     return s.instructions == 0 && s.samples == 0 && s.time_ns == 0;
@@ -69,7 +66,6 @@ void fields(auto& visitor, Like<Stack> auto& s) {
     visitor.known_number("error", s.error);
     visitor.count("samples", s.samples);
     visitor.nonzero_count("time_ns", s.time_ns);
-    visitor.known_number("time_error_ns", s.time_error_ns);
     visitor.nonzero_count("folded", s.folded);
 }
 

@@ -28,11 +28,6 @@ void StackTotals::match_contexts(const StackTree& tree, ContextMatches& places) 
     note_contexts();
 }
 
-void StackTotals::add(ContextId context, std::uint64_t instructions, double time_ns) {
-    instructions_.add(context, instructions);
-    time_ns_.add(context, static_cast<std::uint64_t>(std::llround(time_ns)));
-}
-
 StackTotals::ContextMatch StackTotals::find_place(const StackTree& tree, ContextId context,
                                                   ContextMatches& places) {
     if (context == 0) return {};
@@ -58,7 +53,6 @@ void StackTotals::note_contexts() {
     samples_.resize(tree_.size());
     folded_.resize(tree_.size());
     instructions_.resize(tree_.size());
-    time_ns_.resize(tree_.size());
     for (auto c = static_cast<ContextId>(function_of_.size()); c < tree_.size(); ++c) {
         const CodeLocation function = tree_.frame(c).function;
         function_of_.push_back(function_id(function));
@@ -128,7 +122,6 @@ void StackTotals::join_contexts(std::span<const ContextId> into,
     folded_ = joined(folded_);
     of_samples_.join(into);
     instructions_.join(into, tree_.size());
-    time_ns_.join(into, tree_.size());
     function_of_.clear();
     bytes_ = 0;
     ++generation_;
@@ -147,35 +140,27 @@ std::uint32_t StackTotals::function_id(CodeLocation location) {
 }
 
 void StackTotals::end_batch(const BatchSize& size) {
-    const BatchSize time{size.time_ns, size.time_ns};
     note_parts();
-    batches_.push_back({size.size, size.time_ns});
+    batches_.push_back(size);
     sizes_.add(size);
-    times_.add(time);
     instructions_.end_batch(size);
-    time_ns_.end_batch(time);
 }
 
 void StackTotals::end_stratum() {
     instructions_.end_stratum(sizes_);
-    time_ns_.end_stratum(times_);
     sizes_.end_stratum();
-    times_.end_stratum();
     stratum_ends_.push_back(static_cast<std::uint32_t>(batches_.size()));
 }
 
-void StackTotals::set_numbers(std::uint64_t ticks, std::uint64_t samples) {
-    sizes_.set_numbers(ticks, samples);
-    times_.set_numbers(ticks, samples);
-    numbers_ = {ticks, samples};
+void StackTotals::set_numbers(std::uint64_t looks, std::uint64_t samples) {
+    sizes_.set_numbers(looks, samples);
+    numbers_ = {looks, samples};
 }
 
 void StackTotals::begin_phase() {
     sizes_before_ = sizes_;
-    times_before_ = times_;
     batches_before_ = batches_.size();
     instructions_.begin_phase();
-    time_ns_.begin_phase();
 }
 
 // Stores the parts of the batch that ends.
@@ -185,23 +170,19 @@ void StackTotals::note_parts() {
     if (!has_all_parts_) return;
     const auto first = parts_.size();
     for (const ContextId context : touched)
-        part(function_of_[context], first).instructions +=
-            static_cast<double>(instructions_.pending(context));
-    for (const ContextId context : time_ns_.touched())
-        part(function_of_[context], first).time_ns +=
-            static_cast<double>(time_ns_.pending(context));
+        part(function_of_[context], first) += static_cast<double>(instructions_.pending(context));
 }
 
 // Returns the function's part in the batch whose parts begin at index `first`.
-StackTotals::Amount& StackTotals::part(std::uint32_t function, std::size_t first) {
+double& StackTotals::part(std::uint32_t function, std::size_t first) {
     auto& known = part_of_[function];
     const bool is_known =
         known >= first && known < parts_.size() && parts_[known].function == function;
     if (!is_known) {
         known = static_cast<std::uint32_t>(parts_.size());
-        parts_.push_back({function, static_cast<std::uint32_t>(batches_.size()), {}});
+        parts_.push_back({function, static_cast<std::uint32_t>(batches_.size()), 0});
     }
-    return parts_[known].amount;
+    return parts_[known].instructions;
 }
 
 std::uint64_t StackTotals::instructions() const {
@@ -218,20 +199,14 @@ std::vector<Stack> StackTotals::stacks(const CountScale& scale,
                                        std::optional<ErrorsOf> errors) const {
     const bool of_phase = errors == ErrorsOf::phase;
     const BatchSizes sizes = of_phase ? sizes_.since(sizes_before_) : sizes_;
-    const BatchSizes times = of_phase ? times_.since(times_before_) : times_;
     std::vector<Stack> stacks;
     for (ContextId c = 0; c < samples_.size(); ++c) {
         if (!has_counts(c)) continue;
         Stack stack{.frames = tree_.frames(c),
                     .instructions = scale(instructions_.count(c)),
                     .samples = scale(samples_[c]),
-                    .time_ns = time_ns_.count(c),
                     .folded = scale(folded_[c])};
-        if (errors) {
-            stack.error = scale.error(instructions_.error(c, sizes));
-            if (const auto error = time_ns_.error(c, times); error && stack.time_ns != 0)
-                stack.time_error_ns = tenths_upwards(*error);
-        }
+        if (errors) stack.error = scale.error(instructions_.error(c, sizes));
         stacks.push_back(std::move(stack));
     }
     join_and_sort(stacks);
@@ -244,16 +219,13 @@ FunctionBatches StackTotals::function_batches(const CountScale& scale, ErrorsOf 
     if (!has_all_parts_) return batches;
     batches.stratum_ends = stratum_ends_;
     batches.numbers = numbers_;
-    const auto scaled = [&](const Amount& amount) {
-        return Amount{amount.instructions * scale.factor(), amount.time_ns};
-    };
     for (std::size_t i = first; i < batches_.size(); ++i)
-        batches.sizes.push_back(scaled(batches_[i]));
+        batches.sizes.push_back({batches_[i].size * scale.factor(), batches_[i].time_ns});
     for (const Part& part : parts_)
         if (part.batch >= first)
             batches.parts.push_back({functions_[part.function],
                                      part.batch - static_cast<std::uint32_t>(first),
-                                     scaled(part.amount)});
+                                     part.instructions * scale.factor()});
     return batches;
 }
 

@@ -1,4 +1,4 @@
-// Instructions and time by call stack, over all samples.
+// Instructions by call stack, over all samples.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,9 @@ class StackTotals {
     // this tree; it grows with the tree.
     void match_contexts(const StackTree& tree, ContextMatches& places);
     // Adds what was executed in a context.
-    void add(ContextId context, std::uint64_t instructions, double time_ns);
+    void add(ContextId context, std::uint64_t instructions) {
+        instructions_.add(context, instructions);
+    }
     void add_samples(ContextId context, std::uint64_t begun) { samples_[context] += begun; }
     // Adds the part of them that was executed in contexts for which this one stands
     // (ContextMatch::folded).
@@ -64,7 +66,7 @@ class StackTotals {
     void end_batch(const BatchSize& size);
     // See BatchSizes.
     void end_stratum();
-    void set_numbers(std::uint64_t ticks, std::uint64_t samples);
+    void set_numbers(std::uint64_t looks, std::uint64_t samples);
     // Begins a phase: its errors are those of counts added from now on. Must be called between
     // batches.
     void begin_phase();
@@ -74,7 +76,7 @@ class StackTotals {
     std::uint64_t folded_instructions() const;
     std::uint64_t folded_contexts() const { return folded_contexts_; }
 
-    // Scaled except for the time, hottest first; with errors from these batches, if any.
+    // Scaled, hottest first; with errors from these batches, if any.
     std::vector<Stack> stacks(const CountScale& scale, std::optional<ErrorsOf> errors) const;
     // Completes the samples of a timeline.
     void fill(Timeline& timeline, const CountScale& scale) const {
@@ -84,12 +86,11 @@ class StackTotals {
     FunctionBatches function_batches(const CountScale& scale, ErrorsOf errors) const;
 
   private:
-    using Amount = FunctionBatches::Amount;
-    // The amount of one function in one batch.
+    // What one function executed in one batch.
     struct Part {
         std::uint32_t function = 0;  // index in functions_
         std::uint32_t batch = 0;
-        Amount amount;
+        double instructions = 0;
     };
 
     // A context takes some 150 bytes of memory, so that memory is bounded by five times the limit.
@@ -104,7 +105,7 @@ class StackTotals {
     void join_contexts(std::span<const ContextId> into, std::span<const ContextId> folded);
     void note_contexts();
     void note_parts();
-    Amount& part(std::uint32_t function, std::size_t first);
+    double& part(std::uint32_t function, std::size_t first);
     std::uint32_t function_id(CodeLocation location);
 
     StackLimits limits_;
@@ -114,15 +115,14 @@ class StackTotals {
     std::uint32_t generation_ = 1;            // of the contexts' numbers
     std::uint64_t bytes_ = 0;                 // of all contexts, as they would be in a file
     BatchedCounts instructions_;              // by context
-    BatchedCounts time_ns_;                   // by context
     std::vector<std::uint64_t> samples_;      // by context
     std::vector<std::uint64_t> folded_;       // by context: see Stack
     std::vector<std::uint32_t> function_of_;  // by context: index in functions_
     std::vector<CodeLocation> functions_;
     IndexTable function_index_;
-    BatchSizes sizes_, times_;                // sums over all batches
-    BatchSizes sizes_before_, times_before_;  // when the phase began
-    std::vector<Amount> batches_;
+    BatchSizes sizes_;         // sums over all batches
+    BatchSizes sizes_before_;  // when the phase began
+    std::vector<BatchSize> batches_;
     std::size_t batches_before_ = 0;  // number of batches when the phase began
     std::vector<std::uint32_t> stratum_ends_;
     FunctionBatches::Numbers numbers_;

@@ -18,7 +18,7 @@ struct ThreadProfile {
     std::string name;      // as the program set it; may be empty
     std::uint64_t samples = 0;
     std::uint64_t instructions = 0;
-    std::uint64_t time_ns = 0;  // outside the kernel, see ClockTicks; 0 without a clock
+    std::uint64_t time_ns = 0;  // see PlaceTime
 
     friend bool operator==(const ThreadProfile&, const ThreadProfile&) = default;
 };
@@ -45,7 +45,7 @@ void fields(auto& visitor, Like<ThreadProfile> auto& t) {
     visitor.text_or_null("name", t.name);
     visitor.count("samples", t.samples);
     visitor.count("instructions", t.instructions);
-    visitor.clocked_count("time_ns", t.time_ns);
+    visitor.timed_count("time_ns", t.time_ns);
 }
 
 struct ThreadList {

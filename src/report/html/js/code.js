@@ -279,7 +279,7 @@ class CodeView {
         const shown = [];
         if (known.time_ns)
             shown.push(node(
-                'span', {class: 'fact', title: 'by the clock of processor time'},
+                'span', {class: 'fact', title: 'by looks at threads'},
                 `${percent(ratio(known.time_ns, this.code.time))} of the time`));
         if (known.taken !== undefined) {
             const share = ratio(known.taken, known.left);

@@ -141,7 +141,7 @@ class FunctionCode {
             this.sum += row.executions || 0;
             const time = row.facts && row.facts.time_ns || 0;
             this.time += time;
-            // Neither executed in a sample nor seen by a tick of the clock.
+            // Neither executed in a sample nor seen by a look.
             row.cold = row.executions === 0 && time === 0;
         });
     }

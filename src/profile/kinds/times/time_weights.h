@@ -1,11 +1,11 @@
-// Post-stratification of samples by the kernel's clock (Cochran, "Sampling Techniques", 5A.9;
+// Post-stratification of samples by looks at threads (Cochran, "Sampling Techniques", 5A.9;
 // Särndal, Swensson and Wretman, "Model Assisted Survey Sampling", 7.6).
 //
 // Samples begin at random moments, so a function should have the same share of the moments as of
-// the time. Among a few dozen moments its share is larger or smaller by chance. The kernel's clock
-// (ptrace/proc/task_clock.h) looks ten times as often and so measures the share more closely.
+// the time. Among a few dozen moments its share is larger or smaller by chance. Looks
+// (shadow/program/thread_looks.h) are ten times as many and so measure the share more closely.
 // Samples that begin in a function are weighted so that together they stand for the function's time
-// by the clock.
+// by looks.
 #pragma once
 
 #include <cstdint>
@@ -31,23 +31,24 @@ struct SampleOrigin {
     bool is_first_part = true;  // false: a further part of the sample before
 };
 
-struct ClockWeights {
+struct TimeWeights {
     // The factor for the weight of each part.
     std::vector<double> factors;
     // The stratum of each part, for errors. Functions with few samples form one stratum, as their
-    // samples are too few to estimate a variance. Parts that the clock does not know are in the
+    // samples are too few to estimate a variance. Parts that looks do not know are in the
     // last one.
     std::vector<std::uint32_t> strata;
     std::uint32_t known_strata = 0;
-    std::uint64_t ticks = 0;  // in the known strata
+    std::uint64_t looks = 0;  // in the known strata
 };
 
-// Computes the weights. `ticks` are the clock's, by function. Only samples that began in the
-// program's own code are weighted, as the clock sees no other code. There are no known strata, and
-// all factors are 1, if any sample had several threads, if there are too few samples or ticks, or
-// if the clock has not seen the whole time: it misses threads that live for a few milliseconds.
-ClockWeights weigh_by_clock(std::span<const SampleOrigin> samples,
-                            const std::map<SampleOrigin::Function, std::uint64_t>& ticks,
-                            double ns_per_tick);
+// Computes the weights. `looks` are by function. Only samples that began in the
+// program's own code are weighted, as looks see the calls of no other code. There are no known
+// strata, and all factors are 1, if any sample had several threads, if there are too few samples or
+// looks, or if looks have not seen the whole time: they miss threads that live for a few
+// milliseconds.
+TimeWeights weigh_by_time(std::span<const SampleOrigin> samples,
+                          const std::map<SampleOrigin::Function, std::uint64_t>& looks,
+                          double ns_per_look);
 
 }  // namespace shadowprof
