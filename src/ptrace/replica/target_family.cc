@@ -4,13 +4,16 @@
 
 #include <csignal>
 #include <iterator>
+#include <utility>
 
 #include "ptrace/proc/proc.h"
 #include "ptrace/replica/replica.h"
 
 namespace shadowprof {
-TargetFamily::TargetFamily(WaitHub& hub, Target& first) : hub_(hub) {
+TargetFamily::TargetFamily(WaitHub& hub, Target& first, std::vector<AttachedChild> children)
+    : hub_(hub) {
     members_[0].target = &first;
+    for (auto& child : children) add(std::move(child.target), child.parent);
 }
 
 TargetFamily::~TargetFamily() {
@@ -46,7 +49,8 @@ Target* TargetFamily::find_owner(pid_t tid) const {
 // of a process that ended before it was known.
 Target* TargetFamily::take_in(const WaitEvent& event) {
     Target& first = *members_.at(0).target;
-    if (first.forks() == Forks::detach || event.pid == first.pid()) return &first;
+    if (event.pid == first.pid()) return &first;
+    if (first.forks() == Forks::detach) return find_unfollowed(event.pid);
     if (event.status.is_end()) return nullptr;
     const auto status = read_proc_status(event.pid);
     if (!status) return nullptr;
@@ -62,9 +66,24 @@ Target* TargetFamily::take_in(const WaitEvent& event) {
     return &adopt(event.pid, parent ? parent->pid() : 0, shares);
 }
 
+// Returns the target of a new thread, or of a process that the kernel has attached though forks are
+// not followed. An end may be of either.
+Target* TargetFamily::find_unfollowed(pid_t tid) const {
+    Target* const first = members_.at(0).target;
+    const auto status = read_proc_status(tid);
+    if (members_.size() == 1 || !status) return first;
+    if (Target* own = find_process(status->tgid)) return own;
+    if (Target* parent = find_process(status->parent_pid)) return parent;
+    return first;
+}
+
 Target& TargetFamily::adopt(pid_t pid, pid_t parent, bool shares_memory) {
+    return add(Target::take_born(hub_, pid, shares_memory), parent);
+}
+
+Target& TargetFamily::add(std::unique_ptr<Target> target, pid_t parent) {
     Member& member = members_[next_number_++];
-    member.owned = Target::take_born(hub_, pid, shares_memory);
+    member.owned = std::move(target);
     member.owned->set_relatives(this);
     member.target = member.owned.get();
     member.parent = parent;

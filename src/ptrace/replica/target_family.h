@@ -1,8 +1,8 @@
 // A target and, if its forks are followed, all processes that descend from it. Each is a Target of
 // its own. It becomes known by the first status that mentions it: the parent's fork event or a stop
-// of the child.
+// of the child. Those that existed before an attach are handed over (attached_children.h).
 //
-// Processes that existed before an attach, and those with CLONE_UNTRACED, are not followed.
+// Processes with CLONE_UNTRACED are not followed.
 #pragma once
 
 #include <sys/types.h>
@@ -10,9 +10,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 #include "ptrace/process/target.h"
+#include "ptrace/replica/attached_children.h"
 #include "ptrace/thread/wait_hub.h"
 
 namespace shadowprof {
@@ -24,11 +26,11 @@ class TargetFamily : public Relatives {
         pid_t parent = 0;  // process that forked it; 0 if unknown, or for the first target
         std::unique_ptr<Target> owned;  // empty for the first target
     };
-    // In the order in which they were forked. The first target is number 0.
+    // In the order in which they became known. The first target is number 0.
     using Members = std::map<std::uint64_t, Member>;
 
-    // Both arguments must outlive the family.
-    TargetFamily(WaitHub& hub, Target& first);
+    // `hub` and `first` must outlive the family.
+    TargetFamily(WaitHub& hub, Target& first, std::vector<AttachedChild> children = {});
     // Detaches from all targets except the first.
     ~TargetFamily() override;
 
@@ -45,12 +47,14 @@ class TargetFamily : public Relatives {
     // Needs the number of a process that has ended or is detached, and is not the first.
     void forget(std::uint64_t number) { members_.erase(number); }
 
-    // Ends the tracing of all, the latest forked first. Returns the result of the first target.
+    // Ends the tracing of all, the latest known first. Returns the result of the first target.
     Result<void> detach(Target::Sleepers sleepers);
 
   private:
     Target* find_owner(pid_t tid) const;
     Target* take_in(const WaitEvent& event);
+    Target* find_unfollowed(pid_t tid) const;
+    Target& add(std::unique_ptr<Target> target, pid_t parent);
     Target& adopt(pid_t pid, pid_t parent, bool shares_memory);
     void adopt(const Target::Birth& birth, pid_t parent);
     void detach_born(Target::Sleepers sleepers);
