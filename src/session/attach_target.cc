@@ -6,6 +6,8 @@
 #include "base/text/numbered.h"
 #include "ptrace/proc/inherited_limits.h"
 #include "ptrace/proc/proc.h"
+#include "ptrace/replica/attached_children.h"
+#include "session/busy_children.h"
 #include "session/make_sampler.h"
 #include "shadow/results/profiling.h"
 
@@ -27,9 +29,17 @@ struct SampledTarget {
     std::unique_ptr<Sampler> sampler;
     std::unique_ptr<Target> target;
     Result<void> sampling, detaching;
+    std::vector<std::string> remarks;
 
     SampledTarget(const RunOptions& options, SymbolAccess symbols) : profiling(options, symbols) {}
 };
+
+void take_children(SampledTarget& sampled) {
+    auto [children, refusals] = attach_children(sampled.profiling.hub(), *sampled.target);
+    sampled.sampler->also_sample(std::move(children));
+    for (const auto& refusal : refusals)
+        sampled.remarks.push_back("a child is not in the profile: " + refusal);
+}
 
 // A sleeping thread that the detach leaves alone stays traced until the calling thread ends. If it
 // wakes up before, it stands in a stop that nobody handles. So nothing that takes long may follow
@@ -42,8 +52,15 @@ Result<void> attach_and_sample(const RunOptions& options, int end_request,
     const auto forks = options.follow_forks ? Forks::follow : Forks::detach;
     TRY_ASSIGN(sampled.target, Target::attach(profiling.hub(), *options.attach_to, forks));
     profiling.begin(*sampled.target, command_of(sampled.target->pid()));
+    std::optional<ChildrenWatch> unfollowed;
+    if (options.existing_children)
+        take_children(sampled);
+    else
+        unfollowed.emplace(sampled.target->pid());
     sampled.sampling = sampled.sampler->run(*sampled.target, on_progress,
                                             {.request_fd = end_request, .with_last_sample = true});
+    if (unfollowed)
+        if (auto note = unfollowed->note()) sampled.remarks.push_back(*std::move(note));
     sampled.detaching = sampled.sampler->detach(Target::Sleepers::leave_alone);
     sampled.sampler->finish();
     return {};
@@ -54,6 +71,7 @@ Result<RunOutcome> conclude(SampledTarget& sampled, SamplingControl* control) {
     finish_dumps(sampled.profiling, *sampled.target, *sampled.sampler, sampled.dumps, control);
     sampled.profiling.end(*sampled.target, [&](Profile& profile) {
         sampled.sampler->fill(profile);
+        profile.notes.insert(profile.notes.end(), sampled.remarks.begin(), sampled.remarks.end());
         const auto& zombies = *sampled.target->zombies();
         if (!zombies.empty())
             profile.notes.push_back(
@@ -67,7 +85,9 @@ Result<RunOutcome> conclude(SampledTarget& sampled, SamplingControl* control) {
     });
     sampled.sampler.reset();
     sampled.target.reset();
-    return sampled.profiling.take_outcome();
+    auto outcome = sampled.profiling.take_outcome();
+    outcome.remarks = std::move(sampled.remarks);
+    return outcome;
 }
 
 }  // namespace

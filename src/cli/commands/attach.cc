@@ -43,8 +43,11 @@ Result<void> attach(const RunRequest& request, const Shielded& shielded, LiveVie
     std::optional<std::string> why_nothing;
     if (outcome.profile.sampling.instructions == 0 && outcome.profile.latency.empty())
         why_nothing = why_nothing_was_seen(outcome.profile);
+    const auto remarks = std::move(outcome.remarks);
     TRY(deliver(std::move(outcome), request, tables, std::move(output)));
-    if (why_nothing && !request.quiet) say("no instructions were seen: {}", *why_nothing);
+    if (request.quiet) return {};
+    if (why_nothing) say("no instructions were seen: {}", *why_nothing);
+    for (const auto& remark : remarks) say("{}", remark);
     return {};
 }
 

@@ -530,6 +530,17 @@ std::vector<OptionRow> run_options(RunRequest& request) {
     return all;
 }
 
+std::vector<OptionRow> attach_options(RunRequest& request) {
+    Rows all = run_options(request);
+    bool& children = request.options.existing_children;
+    all.push_back(
+        {.names = "--children",
+         .help = "also profile the processes that descend from PID already",
+         .set = set_flag(children),
+         .kept = [&children]() -> Kept { return children ? Kept("yes") : std::nullopt; }});
+    return all;
+}
+
 Result<void> add_counted_function(std::vector<std::string>& functions, string_view glob) {
     if (glob.empty()) return must_be("the name of a function");
     TRY(check_glob(glob));
@@ -543,7 +554,7 @@ Result<void> add_counted_function(std::vector<std::string>& functions, string_vi
 std::map<std::string, std::string> describe(const RunRequest& request) {
     std::map<std::string, std::string> text;
     RunRequest copy = request;
-    for (const OptionRow& row : run_options(copy))
+    for (const OptionRow& row : copy.options.attach_to ? attach_options(copy) : run_options(copy))
         if (const auto kept = row.kept ? row.kept() : std::nullopt)
             text.emplace(row.long_name().substr(2), *kept);
     for (std::size_t i = 0; i < request.options.probes.size(); ++i)

@@ -14,6 +14,7 @@ namespace shadowprof {
 
 // Returns the rows in the order of the help. Setting them fills `request`, which must outlive them.
 std::vector<OptionRow> run_options(RunRequest& request);
+std::vector<OptionRow> attach_options(RunRequest& request);
 
 // Adds a function within which alone exact mode counts (RunOptions::count_in). Errors: usage.
 Result<void> add_counted_function(std::vector<std::string>& functions, std::string_view glob);

@@ -35,14 +35,15 @@ constexpr CommandUsage attach_usage = {
 struct Reading {
     const CommandUsage& usage;
     CommandLine::Options options;
+    std::vector<OptionRow> (*rows)(RunRequest&);
 };
-constexpr Reading reading_run = {run_usage, CommandLine::Options::before_command};
-constexpr Reading reading_attach = {attach_usage, CommandLine::Options::anywhere};
+constexpr Reading reading_run = {run_usage, CommandLine::Options::before_command, run_options};
+constexpr Reading reading_attach = {attach_usage, CommandLine::Options::anywhere, attach_options};
 
 // Returns the words that are no options. Errors: usage, if one is an unknown option.
 Result<std::vector<std::string>> arguments(const Reading& reading, std::vector<std::string> rest) {
     RunRequest none;
-    return CommandLine(reading.usage, run_options(none))
+    return CommandLine(reading.usage, reading.rows(none))
         .arguments(std::move(rest), reading.options);
 }
 
@@ -50,26 +51,27 @@ Result<std::vector<std::string>> arguments(const Reading& reading, std::vector<s
 Result<RunRequest> parse_words(std::span<const std::string> words, const Reading& reading,
                                std::vector<std::string>& rest) {
     RunRequest request;
-    CommandLine line(reading.usage, run_options(request));
+    CommandLine line(reading.usage, reading.rows(request));
     TRY_ASSIGN(rest, line.parse_options(words, reading.options));
     request.text = line.asked_text();
     return request;
 }
 
 // Returns the words of SHADOWPROF_OPTIONS, which must all be options.
-Result<std::vector<std::string>> environment_words(string_view environment) {
+Result<std::vector<std::string>> environment_words(string_view environment,
+                                                   const Reading& reading) {
     constexpr string_view variable = "SHADOWPROF_OPTIONS";
     auto words = split_words(environment);
     if (!words) return std::move(words).error().with_context(variable);
     std::vector<std::string> rest;
-    auto alone = parse_words(*words, reading_run, rest);
+    auto alone = parse_words(*words, reading, rest);
     if (!alone) return std::move(alone).error().with_context(variable);
     if (alone->text)
         return Error{
             ErrorCode::usage, 0,
             fmt::format("{}: --help and --completion-words must be on the command line", variable)};
     if (rest.empty()) return std::move(words).value();
-    if (auto known = arguments(reading_run, rest); !known)
+    if (auto known = arguments(reading, rest); !known)
         return std::move(known).error().with_context(variable);
     return Error{ErrorCode::usage, 0,
                  fmt::format("{}: '{}' is not an option", variable, printable(rest.front()))};
@@ -80,7 +82,7 @@ Result<std::vector<std::string>> environment_words(string_view environment) {
 Result<RunRequest> parse_all(std::span<const std::string> words, string_view environment,
                              const Reading& reading, std::vector<std::string>& rest) {
     if (auto asked = parse_words(words, reading, rest); asked && asked->text) return asked;
-    TRY_ASSIGN(std::vector<std::string> all, environment_words(environment));
+    TRY_ASSIGN(std::vector<std::string> all, environment_words(environment, reading));
     all.insert(all.end(), words.begin(), words.end());
     return parse_words(all, reading, rest);
 }

@@ -441,6 +441,23 @@ TEST_CASE("run follows forks unless it is told not to, attach only if it is told
     CHECK(mentions(failure_of({"--follow-forks=2", "prog"}), {"--follow-forks", "'2'", "yes, no"}));
 }
 
+TEST_CASE("attach takes the children that are there only if it is told to, and run has no such") {
+    const auto attach = [](std::vector<std::string> words, const char* environment = "") {
+        words.push_back("2");
+        return parse_attach(words, environment);
+    };
+    CHECK_FALSE(attach({})->options.existing_children);
+    CHECK(describe(*attach({})).count("children") == 0);
+    for (const auto& request : {attach({"--children"}), attach({}, "--children")}) {
+        REQUIRE(request);
+        CHECK(request->options.existing_children);
+        CHECK_FALSE(request->options.follow_forks);
+        CHECK(describe(*request).at("children") == "yes");
+    }
+    CHECK(mentions(failure_of({"--children", "prog"}), {"'--children'"}));
+    CHECK(attach({"--help"})->text->find("--children") != std::string::npos);
+}
+
 TEST_CASE("a sample has a size or a time, and a time only behind a fork") {
     const auto request = parse({"--sample-time=300us", "prog"});
     REQUIRE(request);

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "ptrace/proc/proc.h"
@@ -19,13 +20,15 @@ SampledProcess* any_of(const std::vector<SampledProcess*>& processes, std::mt199
 
 }  // namespace
 
-ProcessTree::ProcessTree(WaitHub& hub, Target& first, Clock::time_point start)
-    : family_(hub, first), log_(start), threads_(start) {
+ProcessTree::ProcessTree(WaitHub& hub, Target& first, Clock::time_point start,
+                         std::vector<AttachedChild> children)
+    : family_(hub, first, std::move(children)), log_(start), threads_(start) {
     auto& process = processes_[0];
     process.target = &first;
     process.known_exec_count = first.exec_count();
     log_.begin(0, first.pid(), std::nullopt,
                read_title(first.pid()).value_or(std::vector<std::string>{}), start);
+    note_births(start);
 }
 
 void ProcessTree::update(Clock::time_point now) {
@@ -59,13 +62,16 @@ void ProcessTree::note_births(Clock::time_point now) {
         const auto parent = std::find_if(processes_.begin(), processes_.end(), [&](auto& entry) {
             return entry.second.target->pid() == member.parent;
         });
+        // A process that was just born executes its parent's program.
+        std::vector<std::string> command;
+        if (!member.target->is_born())
+            command = read_title(member.target->pid()).value_or(std::move(command));
+        else if (parent != processes_.end())
+            command = log_.command(parent->first);
         processes_[number] = {.number = number, .target = member.target};
         member.target->watch_syscalls(watcher_);
-        log_.begin(
-            number, member.target->pid(),
-            member.parent ? std::optional(member.parent) : std::nullopt,
-            parent == processes_.end() ? std::vector<std::string>{} : log_.command(parent->first),
-            now);
+        log_.begin(number, member.target->pid(),
+                   member.parent ? std::optional(member.parent) : std::nullopt, command, now);
         next_number_ = number + 1;
     }
 }
@@ -115,7 +121,7 @@ Result<void> ProcessTree::detach_all(Target::Sleepers sleepers, Clock::time_poin
         if (entry.first == 0) return false;
         log_.end(entry.first, std::nullopt, now);
         note_threads(*entry.second.target, now);
-        ++detached_;
+        detached_ += first().end() ? 1 : 0;
         return true;
     });
     auto result = family_.detach(sleepers);

@@ -1,5 +1,5 @@
-// The processes of a run as the sampler sees them: the target and, if its forks are followed, all
-// their descendants.
+// The processes of a run as the sampler sees them: the target and, if they are followed, all that
+// descend from it.
 //
 // When a sample is due, each process that is running or waits for a processor has the same chance.
 // Those that sleep have none, and cost nothing. So while the number of running processes stays the
@@ -91,8 +91,9 @@ class ProcessTree {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // `hub` and `first` must outlive the tree.
-    ProcessTree(WaitHub& hub, Target& first, Clock::time_point start);
+    // `hub` and `first` must outlive the tree. `children` descend from `first`.
+    ProcessTree(WaitHub& hub, Target& first, Clock::time_point start,
+                std::vector<AttachedChild> children = {});
 
     // Handles a status from the hub; those of other processes are ignored.
     void handle(const WaitEvent& event) { (void)family_.handle(event); }
@@ -154,7 +155,7 @@ class ProcessTree {
     ThreadLog threads_;  // of processes that are followed no longer
     UnprivilegedPrograms unprivileged_;
     SyscallWatcher* watcher_ = nullptr;
-    std::uint64_t detached_ = 0;  // how many were let go because the run ended
+    std::uint64_t detached_ = 0;  // how many were let go because the first one ended
     SamplePace sample_pace_;
     double pace_ = 1;
     std::size_t running_ = 0;

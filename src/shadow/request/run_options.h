@@ -100,6 +100,7 @@ struct RunOptions {
     ThreadScope threads = ThreadScope::all;
     StreamLimits streams;                   // used if streams are collected
     bool follow_forks = false;              // sample the processes that the target starts as well
+    bool existing_children = false;         // attach: sample those that descend from it already
     std::uint64_t sample_size = 1'000'000;  // instructions per sample, at least 1000
     bool sample_size_is_asked_for = false;  // if false, live samples have fewer
     // Replaces sample_size in shadow samples: a sample has the instructions that a thread of the

@@ -94,7 +94,7 @@ void Sampler::drop_if(const std::function<bool(std::uint64_t process)>& conditio
 Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
                           const SamplingEnd& end) {
     begin_ = Clock::now();
-    processes_.emplace(hub_, target, begin_);
+    processes_.emplace(hub_, target, begin_, std::move(children_));
     schedule_.begin(begin_ + options_.delay);
     costs_.begin(begin_ + options_.delay);
     results_.begin(begin_);

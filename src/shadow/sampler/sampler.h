@@ -63,6 +63,8 @@ class Sampler {
     // must not wait until they are made.
     using TakeDump = std::function<void(DumpRequest, SampledSoFar)>;
     void dump_to(TakeDump take_dump) { take_dump_ = std::move(take_dump); }
+    // To be called before run(). These descend from its target, and are sampled, too.
+    void also_sample(std::vector<AttachedChild> children) { children_ = std::move(children); }
     // For sources that measure beside samples.
     SamplingCosts& costs() { return costs_; }
 
@@ -71,7 +73,7 @@ class Sampler {
     // returns when the first process ends.
     Result<void> run(Target& target, const ProgressListener& on_progress,
                      const SamplingEnd& end = {});
-    // Detaches from the target and the processes that it started. Returns the result for the
+    // Detaches from the target and the processes that descend from it. Returns the result for the
     // target.
     Result<void> detach(Target::Sleepers sleepers);
     // Finishes samples that are under way. None is begun.
@@ -165,6 +167,7 @@ class Sampler {
     ShadowPolicy policy_;
     InputRecorder recorder_;
     OwnProcessors own_processors_;
+    std::vector<AttachedChild> children_;   // until run()
     std::optional<ProcessTree> processes_;  // set by run()
     std::optional<ProgramTime> time_;       // if it is wanted
     std::unique_ptr<RunnerPool> runners_;
