@@ -153,7 +153,9 @@ class InPage(TimelineCase):
         self.page_path = self.folder / "page.html"
 
     def report(self):
-        done = self.shadowprof("report", "--html", self.page_path, self.profile_path)
+        # A stretch has the samples in it, and no looks.
+        done = self.shadowprof("report", "--weight=instructions", "--html", self.page_path,
+                               self.profile_path)
         self.assertEqual((done.code, done.stderr), (0, ""))
 
     def browser(self, **options):

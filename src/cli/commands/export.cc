@@ -24,7 +24,7 @@ struct ExportRequest {
     std::vector<std::string> paths;
     std::string output = "-", module;
     std::optional<std::string_view> table;
-    StackWeight weight = StackWeight::instructions;
+    std::optional<StackWeight> weight;
     std::size_t top = 0;  // 0: everything
 };
 
@@ -42,11 +42,11 @@ Result<void> check(const ExportRequest& request) {
                      fmt::format("--top cannot be used with --format={}, whose readers need the "
                                  "whole profile",
                                  format->name)};
-    if (request.weight != StackWeight::instructions && !format->takes_weight)
+    if (request.weight == StackWeight::time && !format->takes_weight)
         return Error{ErrorCode::usage, 0,
                      fmt::format("--weight={} cannot be used with --format={}, which counts "
                                  "executions",
-                                 name(request.weight), format->name)};
+                                 name(*request.weight), format->name)};
     if (request.table && !format->takes_table)
         return Error{ErrorCode::usage, 0,
                      fmt::format("--table cannot be used with --format={}, which has no tables",
@@ -76,12 +76,13 @@ Result<void> export_profile(const ExportRequest& request) {
         files.push_back(std::move(read));
     }
     ProfileFile& file = files.front();
-    TRY(check_weight(file.profile, request.weight));
-    if (request.top > 0) keep_hottest(file.profile, request.top, request.weight);
+    const auto wanted = format->takes_weight ? request.weight : StackWeight::instructions;
+    TRY_ASSIGN(const StackWeight weight, choose_weight(file.profile, wanted));
+    if (request.top > 0) keep_hottest(file.profile, request.top, weight);
     ExportInput input{.profile = file.profile,
                       .symbols = file.symbols,
                       .table = request.table.value_or(default_csv_table),
-                      .weight = request.weight};
+                      .weight = weight};
     std::vector<ExportInput> more;
     for (std::size_t i = 1; i < files.size(); ++i)
         more.push_back({.profile = files[i].profile, .symbols = files[i].symbols});
@@ -138,8 +139,9 @@ int export_main(std::span<const std::string> words) {
           .choose = [&](std::size_t table) { request.table = tables[table]; }},
          {.names = "--weight",
           .value = "WHAT",
-          .help = fmt::format("for formats of call stacks, what these are weighted by: {} [{}]",
-                              fmt::join(stack_weight_names, " or "), stack_weight_names[0]),
+          .help = fmt::format("for formats of call stacks, what these are weighted by: {} [time, "
+                              "where it is known]",
+                              fmt::join(stack_weight_names, " or ")),
           .words = {stack_weight_names.begin(), stack_weight_names.end()},
           .choose = [&](std::size_t weight) { request.weight = static_cast<StackWeight>(weight); }},
          {.names = "--top",

@@ -144,6 +144,13 @@ Result<std::string> save(Profile& profile, SymbolSource& symbols, SafeOutput& ou
     return error;
 }
 
+// Returns the text about looks; empty in exact mode, which has none.
+std::string looks_taken(const Profile& profile) {
+    const auto looks = profile.sampling.counters.find("looks");
+    if (looks == profile.sampling.counters.end()) return "";
+    return fmt::format(", {}", numbered(looks->second, "look"));
+}
+
 // Returns the text about timed loads; empty if latency was not asked for.
 std::string loads_timed(const Profile& profile) {
     if (profile.latency.empty()) return "";
@@ -221,10 +228,14 @@ Result<void> deliver(RunOutcome outcome, const RunRequest& request, FunctionTabl
     TRY_ASSIGN(const std::string name, save(profile, symbols, output, request.options));
     if (request.quiet) return {};
     // A log gets one line; `shadowprof report` shows the rest.
-    if (isatty(STDERR_FILENO)) print_summary(profile, symbols, text_options(STDERR_FILENO), stderr);
-    say("{}, {:.1f} million instructions{}; profile in {}", amount_followed(profile.sampling),
-        static_cast<double>(profile.sampling.instructions) / 1e6, loads_timed(profile),
-        name == "-" ? "standard output" : name);
+    if (isatty(STDERR_FILENO)) {
+        TRY_ASSIGN(const StackWeight weight, choose_weight(profile, {}));
+        print_summary(profile, symbols, {weight, request.options.verbose},
+                      text_options(STDERR_FILENO), stderr);
+    }
+    say("{}, {:.1f} million instructions{}{}; profile in {}", amount_followed(profile.sampling),
+        static_cast<double>(profile.sampling.instructions) / 1e6, looks_taken(profile),
+        loads_timed(profile), name == "-" ? "standard output" : name);
     warn_of_gaps(profile.sampling);
     if (of_leak_check) say("{}", *of_leak_check);
     return {};

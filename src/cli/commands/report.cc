@@ -30,9 +30,9 @@ namespace {
 // They are for lists alone.
 constexpr const char* list_options[] = {"--by", "--sort", "--filter", "--module", "--user"};
 
-struct ReportRequest {
+struct Request {
     std::string path, page;
-    ListRequest lists;
+    ReportRequest report;
     bool host = false, no_source = false, json = false, opens = false;
 };
 
@@ -53,7 +53,7 @@ Error misused(std::string message) {
 }
 
 // Without a name, the profile is the one that `run` writes without a name.
-Result<void> name_profile(ReportRequest& request) {
+Result<void> name_profile(Request& request) {
     if (!request.path.empty()) return {};
     request.path = default_profile;
     std::error_code error;
@@ -65,7 +65,7 @@ Result<void> name_profile(ReportRequest& request) {
 }
 
 // Checks that the options that were given go together.
-Result<void> check_together(const ReportRequest& request, const CommandLine& line) {
+Result<void> check_together(const Request& request, const CommandLine& line) {
     const bool page = line.has("--html") || request.opens, weighed = line.has("--weight");
     const bool has_list_options =
         std::ranges::any_of(list_options, [&](const char* name) { return line.has(name); });
@@ -80,28 +80,28 @@ Result<void> check_together(const ReportRequest& request, const CommandLine& lin
     if (request.opens && request.page == "-")
         return misused("--open needs a page in a file; leave --html=- out, or name a file");
     if (request.host) return {};
-    if (request.lists.findings && (has_list_options || page || weighed || request.json))
+    if (request.report.lists.findings && (has_list_options || page || weighed || request.json))
         return misused("--findings can be combined with --top only");
     return {};
 }
 
 // Returns the page's final name.
-Result<std::string> write_page(const ReportRequest& request, ProfileFile& file,
-                               const std::string& page, WorkLine& line) {
+Result<std::string> write_page(const Request& request, ProfileFile& file, const std::string& page,
+                               WorkLine& line) {
+    TRY_ASSIGN(const StackWeight weight, choose_weight(file.profile, request.report.weight));
     TRY_ASSIGN(SafeOutput output, SafeOutput::open(page));
     WatchedSink watched(output, line, "writing the page");
     const bool is_shared = page == "-" && isatty(STDOUT_FILENO) != 0;
-    TRY(write_html(file, {.source = !request.no_source, .weight = request.lists.weight},
+    TRY(write_html(file, {.source = !request.no_source, .weight = weight},
                    is_shared ? static_cast<ByteSink&>(output) : watched));
     return output.commit(static_cast<pid_t>(file.profile.run.pid));
 }
 
 // A page without a name gets a folder of its own, which an error does not leave behind. Returns the
 // page's final name.
-Result<std::string> make_page(const ReportRequest& request) {
+Result<std::string> make_page(const Request& request) {
     WorkLine line(stderr, isatty(STDERR_FILENO) != 0);
     TRY_ASSIGN(ProfileFile file, read_profile(request.path, reading_on(line)));
-    TRY(check_weight(file.profile, request.lists.weight));
     if (!request.page.empty()) return write_page(request, file, request.page, line);
     TRY_ASSIGN(const std::string fresh, fresh_page());
     auto written = write_page(request, file, fresh, line);
@@ -110,7 +110,7 @@ Result<std::string> make_page(const ReportRequest& request) {
 }
 
 // A page that cannot be opened is none the worse.
-Result<void> write_and_open_page(const ReportRequest& request) {
+Result<void> write_and_open_page(const Request& request) {
     TRY_ASSIGN(const std::string page, make_page(request));
     const auto opened = open_in_browser(page);
     if (opened)
@@ -121,7 +121,7 @@ Result<void> write_and_open_page(const ReportRequest& request) {
     return {};
 }
 
-Result<void> make_report(const ReportRequest& request) {
+Result<void> make_report(const Request& request) {
     if (request.opens) return write_and_open_page(request);
     if (!request.page.empty()) {
         TRY(make_page(request));
@@ -129,8 +129,8 @@ Result<void> make_report(const ReportRequest& request) {
     }
     WorkLine line(stderr, isatty(STDERR_FILENO) != 0);
     const auto on_read = reading_on(line);
-    if (request.json) return report_json(request.path, request.lists, STDOUT_FILENO, on_read);
-    return report_profile(request.path, request.lists, text_options(STDOUT_FILENO), stdout,
+    if (request.json) return report_json(request.path, request.report, STDOUT_FILENO, on_read);
+    return report_profile(request.path, request.report, text_options(STDOUT_FILENO), stdout,
                           on_read);
 }
 
@@ -142,8 +142,8 @@ int failed(std::string_view message) {
 }  // namespace
 
 int report_main(std::span<const std::string> words) {
-    ReportRequest request;
-    ListRequest& lists = request.lists;
+    Request request;
+    ListRequest& lists = request.report.lists;
     const auto names = list_names();
     CommandLine line(
         {"report", "[options] [PROFILE]",
@@ -202,10 +202,17 @@ int report_main(std::span<const std::string> words) {
           .set = set_flag(request.json)},
          {.names = "--weight",
           .value = "WHAT",
-          .help = fmt::format("what functions and call stacks are ordered by: {} [{}]",
-                              fmt::join(stack_weight_names, " or "), stack_weight_names[0]),
+          .help = fmt::format("what functions and call stacks are ordered by: {} [time, where it "
+                              "is known]",
+                              fmt::join(stack_weight_names, " or ")),
           .words = {stack_weight_names.begin(), stack_weight_names.end()},
-          .choose = [&](std::size_t weight) { lists.weight = static_cast<StackWeight>(weight); }},
+          .choose =
+              [&](std::size_t weight) {
+                  request.report.weight = static_cast<StackWeight>(weight);
+              }},
+         {.names = "-v,--verbose",
+          .help = "say in the summary how samples were taken, and what each part cost",
+          .set = set_flag(request.report.is_verbose)},
          {.names = "--no-source",
           .help = "leave the text of source files out of the page",
           .set = set_flag(request.no_source)},

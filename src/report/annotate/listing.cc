@@ -157,7 +157,7 @@ void FunctionListing::head(const AnnotatedFunction& function) {
     const std::string time =
         function.time_share ? fmt::format(", {} of time", percent(*function.time_share)) : "";
     page_.title(fmt::format("{}  {}{} of {}{}", function.name, percent(function.share),
-                            margin_text(function.error, !profile_.sampling.exact),
+                            margin_text(function.share, function.error, !profile_.sampling.exact),
                             profile_.stacks.empty() ? "basic blocks entered" : "instructions",
                             time));
     page_.line(fmt::format("  {}, from {:#x} on",

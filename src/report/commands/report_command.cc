@@ -8,18 +8,19 @@
 
 namespace shadowprof {
 
-Result<void> report_profile(const std::string& path, const ListRequest& lists,
+Result<void> report_profile(const std::string& path, const ReportRequest& request,
                             const TextOptions& options, std::FILE* out,
                             const ReadListener& on_read) {
     TRY_ASSIGN(ProfileFile file, read_profile(path, on_read));
-    TRY(check_weight(file.profile, lists.weight));
+    ListRequest lists = request.lists;
+    TRY_ASSIGN(lists.weight, choose_weight(file.profile, request.weight));
     if (lists.findings) {
         TextPage page(options, out);
         Annotator annotator(file.profile, file.symbols);
         print_findings(find_findings(file.profile, annotator), file.profile, annotator.symbols(),
                        lists.top, page);
     } else if (lists.by.empty()) {
-        print_summary(file.profile, file.symbols, options, out, lists.weight);
+        print_summary(file.profile, file.symbols, {lists.weight, request.is_verbose}, options, out);
     } else {
         TextPage page(options, out);
         print_lists(file.profile, file.symbols, lists, page);
@@ -29,10 +30,11 @@ Result<void> report_profile(const std::string& path, const ListRequest& lists,
     return {};
 }
 
-Result<void> report_json(const std::string& path, const ListRequest& lists, int out,
+Result<void> report_json(const std::string& path, const ReportRequest& request, int out,
                          const ReadListener& on_read) {
     TRY_ASSIGN(ProfileFile file, read_profile(path, on_read));
-    TRY(check_weight(file.profile, lists.weight));
+    ListRequest lists = request.lists;
+    TRY_ASSIGN(lists.weight, choose_weight(file.profile, request.weight));
     StringSink sink;
     TRY(write_lists_json(file.profile, file.symbols, lists, sink));
     if (auto written = write_all(out, sink.text()); !written)

@@ -9,7 +9,7 @@ namespace shadowprof {
 
 struct HtmlOptions {
     bool source = true;  // include the text of source files
-    // The weight of functions and call stacks. Needs check_stack_weight().
+    // The weight of functions and call stacks, which choose_weight() has chosen.
     StackWeight weight = StackWeight::instructions;
 };
 

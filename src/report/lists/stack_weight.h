@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -24,7 +25,8 @@ inline std::uint64_t amount(const Stack& stack, StackWeight weight) {
 
 // Whether the profile has times. Exact mode does not measure time.
 bool has_times(const Profile& profile);
-// Errors: ErrorCode::not_found if the profile has no such amounts.
-Result<void> check_weight(const Profile& profile, StackWeight weight);
+// The weight that is wanted; without a wish, time where the profile has times. Errors:
+// ErrorCode::not_found if the profile has no such amounts.
+Result<StackWeight> choose_weight(const Profile& profile, std::optional<StackWeight> wanted);
 
 }  // namespace shadowprof

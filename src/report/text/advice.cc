@@ -31,9 +31,7 @@ std::string partial_counts(const SamplingStats& sampling) {
 
 std::string few_samples(const Profile& profile) {
     const SamplingStats& sampling = profile.sampling;
-    const auto collected = sampling.counters.find("samples_collected");
-    const auto samples =
-        collected == sampling.counters.end() ? sampling.samples : collected->second;
+    const auto samples = sampling.samples;
     if (sampling.exact || samples == 0 || samples >= BatchSizes::min_batches) return "";
     const auto without_room = count_of(sampling.ended, "no_room");
     if (without_room >= samples) return "";
@@ -48,7 +46,10 @@ std::string few_samples(const Profile& profile) {
         remedies.push_back(
             fmt::format("allow it more than {} with --budget", percent(budget / 100)));
     if (can_count) remedies.emplace_back("count everything with run --mode=exact");
-    return fmt::format("Only {}: shares may be far off. Remedies: {}.", counted(samples, "sample"),
+    const auto looks = count_of(sampling.counters, "looks");
+    return fmt::format("Only {}: {} may be far off{}. Remedies: {}.", counted(samples, "sample"),
+                       looks == 0 ? "shares" : "what is counted",
+                       looks == 0 ? "" : fmt::format(" (times are of {})", counted(looks, "look")),
                        fmt::join(remedies, "; "));
 }
 

@@ -30,7 +30,7 @@ TEST_CASE("a profile in which nothing is thin gets no advice") {
 TEST_CASE("few samples are told, with what gives more") {
     Profile profile = rich_profile();
     profile.overhead.budget_percent = 1;
-    profile.sampling.counters["samples_collected"] = 3;
+    profile.sampling.samples = 3;
     CHECK(advice_for(profile) ==
           std::vector<std::string>{
               "Only 3 samples: shares may be far off. Remedies: let it run longer; allow it more "
@@ -40,9 +40,9 @@ TEST_CASE("few samples are told, with what gives more") {
     CHECK(advice_for(profile) ==
           std::vector<std::string>{
               "Only 3 samples: shares may be far off. Remedies: let it run longer."});
-    profile.sampling.counters["samples_collected"] = 8;
+    profile.sampling.samples = 8;
     CHECK(advice_for(profile).empty());
-    profile.sampling.counters["samples_collected"] = 1;
+    profile.sampling.samples = 1;
     profile.sampling.exact.emplace();
     CHECK(advice_for(profile).empty());
 }
@@ -50,7 +50,7 @@ TEST_CASE("few samples are told, with what gives more") {
 TEST_CASE("exact mode is no remedy where samples found no room") {
     Profile profile = rich_profile();
     profile.overhead.budget_percent = 0;
-    profile.sampling.counters["samples_collected"] = 3;
+    profile.sampling.samples = 3;
     profile.sampling.ended["no_room"] = 1;
     CHECK(advice_for(profile) ==
           std::vector<std::string>{

@@ -49,7 +49,12 @@ std::string thread_shares_text(const std::vector<ThreadProfile>& threads, std::s
     return text;
 }
 
-std::string margin_text(const std::optional<double>& error, bool sampled) {
+bool is_few(double share, const std::optional<double>& error) {
+    return error && *error > share / 2;
+}
+
+std::string margin_text(double share, const std::optional<double>& error, bool sampled) {
+    if (is_few(share, error)) return " few";
     if (error) return fmt::format(" +-{:.1f}", std::ceil(1000 * *error) / 10);
     return sampled ? " ?" : "";
 }

@@ -20,9 +20,13 @@ std::string counted(std::uint64_t count, std::string_view singular);
 // "3 threads by instructions and time: 12 main 60%/55%, 13 pool 40%/45%": the first `most`.
 std::string thread_shares_text(const std::vector<ThreadProfile>& threads, std::size_t most);
 
+// Whether half the width of a share's 95% confidence interval is more than half of the share: what
+// was seen is too little to say how much it is.
+bool is_few(double share, const std::optional<double>& error);
 // " +-0.4" behind a percentage: half the width of a 95% confidence interval, rounded upwards.
-// Without an error, " ?" if counts are `sampled`, otherwise nothing.
-std::string margin_text(const std::optional<double>& error, bool sampled);
+// " few" if is_few(). Without an error, " ?" if counts are `sampled`,
+// otherwise nothing.
+std::string margin_text(double share, const std::optional<double>& error, bool sampled);
 
 // "taken 85.7%", "-> f+0x10", "16 targets, 20.6% -> f".
 std::string outcome_text(const HotBranch& branch, const std::vector<Module>& modules,

@@ -21,7 +21,7 @@ struct ListRequest {
     std::string sort;             // name of a key of all the lists; empty: each list's own
     PlaceRequest places;          // only entries at such places
     std::size_t top = usual_top;  // entries of each list; 0: all
-    // The weight of functions. Needs check_weight().
+    // The weight of functions, which choose_weight() has chosen.
     StackWeight weight = StackWeight::instructions;
 };
 

@@ -16,16 +16,19 @@ namespace shadowprof {
 namespace {
 
 // With `others`, the share by the other weight is shown too.
-std::string functions_title(FunctionWeight unit, bool others) {
+std::string functions_title(const HotFunction& first, FunctionWeight unit, bool others) {
+    const bool is_ranked = !is_few(first.share, first.error);
+    const std::string_view list = is_ranked ? "Hottest functions" : "Functions, too few to rank";
     switch (unit) {
         case FunctionWeight::blocks:
-            return "Hottest functions, by basic blocks entered";
+            return fmt::format("{}, by basic blocks entered", list);
         case FunctionWeight::time:
-            return "Hottest functions, by time of their own; then their share of the instructions";
+            return fmt::format("{}, by time of their own{}", list,
+                               others ? "; then their share of the instructions" : "");
         case FunctionWeight::instructions:
             break;
     }
-    return fmt::format("Hottest functions, by instructions of their own{}",
+    return fmt::format("{}, by instructions of their own{}", list,
                        others ? "; then their share of the time" : "");
 }
 
@@ -80,7 +83,7 @@ void ListPrinter::functions(std::span<const HotFunction> list, FunctionWeight un
     if (list.empty()) return;
     const bool has_others =
         std::any_of(list.begin(), list.end(), [](const auto& f) { return f.other_share; });
-    page_.title(functions_title(unit, has_others));
+    page_.title(functions_title(list.front(), unit, has_others));
     const std::size_t margins = margin_width(list);
     for (const HotFunction& each : list) {
         const auto amount = unit == FunctionWeight::time
@@ -89,7 +92,7 @@ void ListPrinter::functions(std::span<const HotFunction> list, FunctionWeight un
         const auto other =
             has_others ? fmt::format(" {:>7}", percent(each.other_share.value_or(0))) : "";
         page_.line(fmt::format("{:>7}{} {:>8}{}  {}", percent(each.share),
-                               pad(margin(each.error), margins), amount, other,
+                               pad(margin(each.share, each.error), margins), amount, other,
                                function_name(profile_.modules, symbols_, each.at)),
                    module_name(profile_.modules, each.at.module));
     }
@@ -120,9 +123,10 @@ void ListPrinter::paths(std::span<const HotPath> list) {
 // Prints one line if the whole path fits, else two.
 void ListPrinter::path(const HotPath& hot, std::size_t margins) {
     const Path& path = *hot.path;
-    const std::string left = fmt::format("{:>7}{} {:>8} x {} insns, {}", percent(hot.share),
-                                         pad(margin(hot.error), margins), count_text(path.count),
-                                         path.instructions, counted(path.blocks.size(), "block"));
+    const std::string left =
+        fmt::format("{:>7}{} {:>8} x {} insns, {}", percent(hot.share),
+                    pad(margin(hot.share, hot.error), margins), count_text(path.count),
+                    path.instructions, counted(path.blocks.size(), "block"));
     const std::string where = path.blocks.empty() ? "" : source(path.blocks.front());
     const std::size_t tail = where.empty() ? 0 : 2 + std::min(columns(where), page_.right_width());
     const std::string indent(18 + margins, ' ');
@@ -138,17 +142,23 @@ void ListPrinter::branches(std::span<const HotBranch> list) {
     if (list.empty()) return;
     const double total = sum_of_counts(profile_.edges);
     page_.title("Hottest branches, by executions");
-    std::vector<HotBranch> shown(list.begin(), list.end());
-    for (HotBranch& branch : shown)
-        if (branch.error) *branch.error = ratio(*branch.error, total);
-    const std::size_t margins = margin_width(shown);
-    for (const HotBranch& branch : shown)
-        page_.line(fmt::format("{:>7}{} {:>8}  {}  {}",
-                               percent(ratio(static_cast<double>(branch.count), total)),
-                               pad(margin(branch.error), margins), count_text(branch.count),
-                               name_in(branch.from, page_.name_column()),
-                               outcome_text(branch, profile_.modules, symbols_)),
-                   source_if_wide(branch.from));
+    struct Share {
+        double share = 0;
+        std::optional<double> error;
+    };
+    std::vector<Share> shares;
+    for (const HotBranch& branch : list)
+        shares.push_back(
+            {ratio(static_cast<double>(branch.count), total),
+             branch.error ? std::optional(ratio(*branch.error, total)) : std::nullopt});
+    const std::size_t margins = margin_width(shares);
+    for (std::size_t i = 0; i < list.size(); ++i)
+        page_.line(
+            fmt::format("{:>7}{} {:>8}  {}  {}", percent(shares[i].share),
+                        pad(margin(shares[i].share, shares[i].error), margins),
+                        count_text(list[i].count), name_in(list[i].from, page_.name_column()),
+                        outcome_text(list[i], profile_.modules, symbols_)),
+            source_if_wide(list[i].from));
 }
 
 void ListPrinter::values(std::span<const ValueProfile* const> list, std::string_view title) {

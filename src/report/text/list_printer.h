@@ -42,14 +42,15 @@ class ListPrinter {
     void table(std::span<const RecordRow> list, const KindTable& table);
 
   private:
-    std::string margin(const std::optional<double>& error) const {
-        return margin_text(error, !profile_.sampling.exact);
+    std::string margin(double share, const std::optional<double>& error) const {
+        return margin_text(share, error, !profile_.sampling.exact);
     }
     // The width of the column for the errors of `list`.
     template <typename List>
     std::size_t margin_width(const List& list) const {
         std::size_t width = 0;
-        for (const auto& each : list) width = std::max(width, margin(each.error).size());
+        for (const auto& each : list)
+            width = std::max(width, margin(each.share, each.error).size());
         return width;
     }
     void process(const ProcessInfo& process, double all);

@@ -52,18 +52,20 @@ std::string most_frequent(const std::map<std::string, std::uint64_t>& counts) {
 
 class Summary {
   public:
-    Summary(const Profile& profile, SymbolSource& symbols, const TextOptions& options,
-            std::FILE* out, StackWeight weight)
+    Summary(const Profile& profile, SymbolSource& symbols, const SummaryRequest& request,
+            const TextOptions& options, std::FILE* out)
         : profile_(profile),
           symbols_(symbols),
-          weight_(weight),
-          functions_(hot_functions(profile, symbols, weight)),
+          request_(request),
+          functions_(hot_functions(profile, symbols, request.weight)),
           page_(options, out),
           lists_(profile, symbols, page_) {}
 
     void print() {
         head();
-        sampled();
+        times();
+        counts();
+        if (profile_.threads.size() > 1) threads();
         cost();
         processes();
         functions();
@@ -98,21 +100,39 @@ class Summary {
                              ended.empty() ? "still running" : ended, printable(run.started)));
     }
 
-    void sampled() {
+    void times() {
+        const auto looks = counter("looks");
+        if (looks == 0) return;
+        double time_ns = 0;
+        for (const PlaceTime& each : profile_.times) time_ns += static_cast<double>(each.time_ns);
+        const auto in_kernel_ns = static_cast<double>(counter("looks_in_kernel_ns"));
+        const double in_kernel = ratio(in_kernel_ns, time_ns);
+        const auto unsampled = functions_.unsampled_time_share;
+        line(fmt::format(
+            "time     {} at threads: {} in the program, {} in the kernel ({}){}",
+            counted(looks, "look"), short_duration((time_ns - in_kernel_ns) * 1e-9),
+            short_duration(in_kernel_ns * 1e-9), percent(in_kernel),
+            unsampled == 0 ? "" : fmt::format("; {} where no sample was", percent(unsampled))));
+    }
+
+    void counts() {
         const SamplingStats& s = profile_.sampling;
-        std::string text = fmt::format("sampled  {}, {}", counted(s.samples, "sample"),
+        std::string text = fmt::format("counts   {}, {}", counted(s.samples, "sample"),
                                        counted(s.instructions, "instruction"));
         if (s.target_instructions)
             text += fmt::format(" ({} of {})",
                                 percent(ratio(static_cast<double>(s.instructions),
                                               static_cast<double>(*s.target_instructions))),
                                 short_count(static_cast<double>(*s.target_instructions)));
+        // These ended in the very state that the program came to.
+        if (const auto verified = verified_samples(s))
+            text += fmt::format("; {} proven right", *verified);
         line(text);
-        verified();
-        times();
-        std::string ended = most_frequent(s.ended);
-        line(fmt::format("         mode {}{}{}", s.mode.empty() ? "unknown" : printable(s.mode),
-                         ended.empty() ? "" : "; ended by ", printable(ended)));
+        if (request_.is_verbose) {
+            const std::string ended = most_frequent(s.ended);
+            line(fmt::format("         mode {}{}{}", s.mode.empty() ? "unknown" : printable(s.mode),
+                             ended.empty() ? "" : "; ended by ", printable(ended)));
+        }
         if (s.exact)
             line(fmt::format("         {}, {} compared with the hardware, {} diverged{}",
                              counted(s.exact->intervals, "interval"), s.exact->compared,
@@ -125,7 +145,6 @@ class Summary {
         if (s.single_stepped > 0)
             line(fmt::format("         {} single-stepped",
                              counted(s.single_stepped, "instruction")));
-        if (profile_.threads.size() > 1) threads();
     }
 
     void convergence(const Convergence& c) {
@@ -157,24 +176,25 @@ class Summary {
             line(fmt::format("         {} while it ran", counted(changes, "change")));
     }
 
-    void threads() { line("         " + thread_shares_text(profile_.threads, shown_threads)); }
+    void threads() { line("threads  " + thread_shares_text(profile_.threads, shown_threads)); }
 
     void cost() {
         const Overhead& o = profile_.overhead;
         if (profile_.sampling.exact) return cost_of_all();
-        line(fmt::format("cost     {}, {} in all; {}; {} induced", counted(o.stops, "stop"),
+        const std::string allowed =
+            o.budget_percent > 0 ? fmt::format(" of {} allowed", percent(o.budget_percent / 100))
+                                 : "";
+        line(fmt::format("cost     slowdown about {}{}; pauses p99 {}, longest {}",
+                         percent(o.estimated_slowdown_percent / 100), allowed,
+                         short_duration(o.pause.p99_us * 1e-6),
+                         short_duration(o.pause.max_us * 1e-6)));
+        if (!request_.is_verbose) return;
+        line(fmt::format("         {}, {} in all; {}; {} induced", counted(o.stops, "stop"),
                          short_duration(o.stopped_seconds), counted(o.forks, "fork"),
                          counted(o.induced_faults, "fault")));
-        line(fmt::format(
-            "         pause p50 {}, p99 {}, longest {}", short_duration(o.pause.p50_us * 1e-6),
-            short_duration(o.pause.p99_us * 1e-6), short_duration(o.pause.max_us * 1e-6)));
+        line(fmt::format("         pause p50 {}", short_duration(o.pause.p50_us * 1e-6)));
         stops_for_live_samples();
         recorded_input();
-        std::string text =
-            fmt::format("         slowdown about {}", percent(o.estimated_slowdown_percent / 100));
-        if (o.budget_percent > 0)
-            text += fmt::format(" of {} allowed", percent(o.budget_percent / 100));
-        line(text);
     }
 
     // In exact mode no pauses are measured, so a slowdown cannot be estimated.
@@ -202,29 +222,6 @@ class Summary {
         const auto& counters = profile_.sampling.counters;
         const auto found = counters.find(name);
         return found == counters.end() ? 0 : found->second;
-    }
-
-    void verified() {
-        const auto samples = verified_samples(profile_.sampling);
-        if (!samples) return;
-        line(
-            fmt::format("         {} of {} proven right: they ended in the very state that the "
-                        "program came to",
-                        *samples, counted(profile_.sampling.samples, "sample")));
-    }
-
-    void times() {
-        const auto looks = counter("looks");
-        if (looks == 0) return;
-        double time_ns = 0;
-        for (const PlaceTime& each : profile_.times) time_ns += static_cast<double>(each.time_ns);
-        const auto in_kernel_ns = static_cast<double>(counter("looks_in_kernel_ns"));
-        line(fmt::format("         {}: {} in the program, {} in the kernel", counted(looks, "look"),
-                         short_duration((time_ns - in_kernel_ns) * 1e-9),
-                         short_duration(in_kernel_ns * 1e-9)));
-        if (const auto unsampled = functions_.unsampled_time_share; unsampled != 0)
-            line(fmt::format("         {} of the time in functions that no sample saw",
-                             percent(unsampled)));
     }
 
     void stops_for_live_samples() {
@@ -255,8 +252,8 @@ class Summary {
     }
 
     void scripts() {
-        const auto list = hot_scripts(profile_, weight_);
-        lists_.scripts(first(list, shown_scripts), weight_);
+        const auto list = hot_scripts(profile_, StackWeight::instructions);
+        lists_.scripts(first(list, shown_scripts), StackWeight::instructions);
     }
 
     void paths() {
@@ -321,7 +318,7 @@ class Summary {
 
     const Profile& profile_;
     SymbolSource& symbols_;
-    const StackWeight weight_;
+    const SummaryRequest request_;
     HotFunctions functions_;
     TextPage page_;
     ListPrinter lists_;
@@ -329,9 +326,9 @@ class Summary {
 
 }  // namespace
 
-void print_summary(const Profile& profile, SymbolSource& symbols, const TextOptions& options,
-                   std::FILE* out, StackWeight weight) {
-    Summary(profile, symbols, options, out, weight).print();
+void print_summary(const Profile& profile, SymbolSource& symbols, const SummaryRequest& request,
+                   const TextOptions& options, std::FILE* out) {
+    Summary(profile, symbols, request, options, out).print();
 }
 
 }  // namespace shadowprof

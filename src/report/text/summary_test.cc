@@ -15,7 +15,14 @@ namespace shadowprof::summary_test {
 namespace {
 
 std::string summary(const Profile& profile, SymbolSource& symbols, TextOptions options = {}) {
-    return captured_text([&](std::FILE* out) { print_summary(profile, symbols, options, out); });
+    return captured_text(
+        [&](std::FILE* out) { print_summary(profile, symbols, {}, options, out); });
+}
+
+std::string verbose_summary(const Profile& profile) {
+    auto symbols = sample_symbols();
+    return captured_text(
+        [&](std::FILE* out) { print_summary(profile, symbols, {.is_verbose = true}, {}, out); });
 }
 
 std::string sample_summary(TextOptions options = {}) {
@@ -85,7 +92,7 @@ TEST_CASE("what recording input has cost is told where there was any") {
     counters["input_stops_ns"] = 12'500'000;
     counters["input_calls"] = 600;
     counters["input_bytes"] = 70'000;
-    const std::string line = line_with(summary(profile, symbols), "recording input");
+    const std::string line = line_with(verbose_summary(profile), "recording input");
     for (const char* part : {"1250 stops", "12.5 ms", "600 calls", "70.0 k bytes"})
         CHECK_MESSAGE(line.find(part) != std::string::npos, line);
 }
@@ -100,12 +107,12 @@ TEST_CASE("the summary says what live samples came to, where there were any") {
     counters["live_excess_max_us"] = 85;
     counters["live_emulation_ns"] = 20'000'000;
     counters["live_translation_ns"] = 2'000'000;
-    const std::string text = summary(profile, symbols);
+    const std::string text = verbose_summary(profile);
     CHECK(!line_with(text, "40 live samples, 3 cut by time, 10.0% of their time translation")
                .empty());
     CHECK(!line_with(text, "over the limit by 85 us at most").empty());
     counters["live_excess_max_us"] = 0;
-    CHECK(line_with(summary(profile, symbols), "over the limit").empty());
+    CHECK(line_with(verbose_summary(profile), "over the limit").empty());
 }
 
 TEST_CASE("bursts are told where there were any, and what was changed") {
@@ -131,25 +138,25 @@ TEST_CASE("bursts are told where there were any, and what was changed") {
 TEST_CASE("the summary says how many samples the program itself has proven") {
     auto symbols = sample_symbols();
     Profile profile = sample_profile();
-    CHECK(line_with(summary(profile, symbols), "very state") == "");
+    CHECK(line_with(summary(profile, symbols), "proven right") == "");
     profile.sampling.counters["windows_met"] = 12;
     profile.sampling.counters["windows_missed"] = 1;
     profile.sampling.counters["windows_not_reached"] = 2;
     CHECK(line_with(summary(profile, symbols),
-                    "12 of 16 samples proven right: they ended in the very state that the program "
-                    "came to") != "");
+                    "counts   16 samples, 16.0 M instructions (0.3% of 5.00 G); 12 proven right") !=
+          "");
 }
 
 TEST_CASE("the summary says what ran, what was seen and what it cost") {
     std::string text = sample_summary();
     CHECK(text.starts_with("./victim --name=a?b bad utf-8"));
     CHECK(line_with(text, "4711").find("12.5 s, exit status 3") != std::string::npos);
-    CHECK(line_with(text, "sampled").find("16 samples, 16.0 M instructions (0.3% of 5.00 G)") !=
+    CHECK(line_with(text, "counts").find("16 samples, 16.0 M instructions (0.3% of 5.00 G)") !=
           std::string::npos);
-    CHECK(line_with(text, "ended by").find("size 14, idle 2") != std::string::npos);
-    CHECK(line_with(text, "32 stops, 4.00 ms in all; 16 forks; 1234 faults induced") != "");
-    CHECK(line_with(text, "pause p50 41 us, p99 180 us, longest 420 us") != "");
-    CHECK(line_with(text, "slowdown about 0.6% of 1.0% allowed") != "");
+    CHECK(line_with(text, "ended by").empty());
+    CHECK(
+        line_with(text, "slowdown about 0.6% of 1.0% allowed; pauses p99 180 us, longest 420 us") !=
+        "");
     CHECK(line_with(text, "write 4").find("output 4, benign 3: write 4, getpid 3") !=
           std::string::npos);
     CHECK(!line_with(text, "a note that was there before").empty());
@@ -335,10 +342,32 @@ TEST_CASE("functions have both shares, of the instructions and of the time") {
     CHECK(by_time.list[0].other_share.value() == doctest::Approx(15.0 / 16));
     // 1.96 standard deviations of 300 of 400.
     CHECK(by_time.list[0].error.value() == doctest::Approx(0.0424).epsilon(0.01));
-    CHECK(line_with(text, "no sample saw").empty());
+    CHECK(line_with(text, "no sample was").empty());
     CHECK(line_with(text,
                     "2 threads by instructions and time: 4712 worker 75.0%/100.0%, begun in "
                     "samples 25.0%/0%") != "");
+}
+
+TEST_CASE("how samples were taken and what that cost is told to who asks for it") {
+    const std::string text = verbose_summary(sample_profile());
+    CHECK(line_with(text, "ended by").find("size 14, idle 2") != std::string::npos);
+    CHECK(line_with(text, "32 stops, 4.00 ms in all; 16 forks; 1234 faults induced") != "");
+    CHECK(line_with(text, "pause p50 41 us") != "");
+}
+
+TEST_CASE("what is too uncertain to be ranked is not called the hottest") {
+    Profile profile = sample_profile_with_times();
+    auto symbols = sample_symbols();
+    const auto by_time = [&] {
+        return captured_text(
+            [&](std::FILE* out) { print_summary(profile, symbols, {StackWeight::time}, {}, out); });
+    };
+    CHECK(line_with(by_time(), "Hottest functions, by time") != "");
+    CHECK(line_with(by_time(), " 75.0% +-4.3").find("work") != std::string::npos);
+    profile.times[0].looks = 3;
+    profile.times[1].looks = 1;
+    CHECK(line_with(by_time(), "Functions, too few to rank, by time") != "");
+    CHECK(line_with(by_time(), " 75.0% few").find("work") != std::string::npos);
 }
 
 TEST_CASE("the time of functions that no sample saw is told") {
@@ -347,25 +376,26 @@ TEST_CASE("the time of functions that no sample saw is told") {
     missed.times.push_back({{1, 0x508}, 100, 500'000'000});
     CHECK(hot_functions(missed, symbols).unsampled_time_share == 0.2);
     CHECK(hot_functions(missed, symbols, StackWeight::time).unsampled_time_share == 0.2);
-    CHECK(line_with(summary(missed, symbols),
-                    "20.0% of the time in functions that no sample saw") != "");
+    CHECK(line_with(summary(missed, symbols), "; 20.0% where no sample was") != "");
 }
 
 TEST_CASE("the time in the program and in the kernel is told") {
     Profile profile = sample_profile_with_times();
     auto symbols = sample_symbols();
-    CHECK(line_with(summary(profile, symbols), "400 looks: 2.00 s in the program, ") != "");
+    CHECK(line_with(summary(profile, symbols),
+                    "time     400 looks at threads: 2.00 s in the program, 0 in the kernel (0%)") !=
+          "");
     profile.sampling.counters["looks_in_kernel"] = 200;
     profile.sampling.counters["looks_in_kernel_ns"] = 500'000'000;
     CHECK(line_with(summary(profile, symbols),
-                    "400 looks: 1.50 s in the program, 500 ms in the "
-                    "kernel") != "");
+                    "400 looks at threads: 1.50 s in the program, 500 ms in the kernel (25.0%)") !=
+          "");
 }
 
 TEST_CASE("what a profile lacks most is said first") {
     Profile profile = sample_profile();
     auto symbols = sample_symbols();
-    profile.sampling.counters["samples_collected"] = 3;
+    profile.sampling.samples = 3;
     profile.sampling.ended["input"] = profile.sampling.samples;
     const std::string text = summary(profile, symbols);
     CHECK(text.starts_with("Only 3 samples"));
@@ -375,16 +405,18 @@ TEST_CASE("what a profile lacks most is said first") {
 }
 
 TEST_CASE("a profile without times cannot be ordered by them") {
-    CHECK(check_weight(sample_profile_with_times(), StackWeight::time));
-    CHECK(check_weight(sample_profile(), StackWeight::instructions));
-    CHECK(check_weight(sample_profile(), StackWeight::time).error().code == ErrorCode::not_found);
+    CHECK(choose_weight(sample_profile_with_times(), StackWeight::time));
+    CHECK(choose_weight(sample_profile(), StackWeight::instructions));
+    CHECK(choose_weight(sample_profile(), StackWeight::time).error().code == ErrorCode::not_found);
+    CHECK(choose_weight(sample_profile(), {}).value() == StackWeight::instructions);
+    CHECK(choose_weight(sample_profile_with_times(), {}).value() == StackWeight::time);
 }
 
 TEST_CASE("functions have their time where no sample has a stack") {
     Profile profile = sample_profile_with_times();
     profile.stacks.clear();
     auto symbols = sample_symbols();
-    CHECK(check_weight(profile, StackWeight::time));
+    CHECK(choose_weight(profile, StackWeight::time));
     const HotFunctions functions = hot_functions(profile, symbols, StackWeight::time);
     CHECK(functions.unit == FunctionWeight::time);
     REQUIRE(functions.list.size() == 2);
