@@ -26,34 +26,32 @@ double to_count(std::chrono::nanoseconds time) {
 std::vector<ThreadLooks::Seen> ThreadLooks::look(const ProcessTree& processes,
                                                  Clock::time_point now) {
     const auto all = running(processes);
-    std::vector<Candidate> chosen;
-    std::ranges::sample(all, std::back_inserter(chosen), max_threads_at_once, random_);
-    auto seen = visit(chosen, now);
+    auto round = visit(all, now);
     const auto end = Clock::now();
     const auto own = end - now - std::exchange(looked_, {});
     // A thread that waits for our processor is delayed by this time, too.
     paused_ += own;
     own_ += own;
     ++rounds_;
-    weigh(seen, now, static_cast<double>(all.size()) / static_cast<double>(chosen.size()));
+    weigh(round, now);
     last_ = now;
     plan_next(end, all.empty() ? idle_factor : 1);
-    return seen;
+    return std::move(round.seen);
 }
 
-// A look stands for the time since the last round, multiplied by `expansion`: the reciprocal
-// of the probability that its thread was chosen. A thread that had to wait for a processor ran for
+// A look stands for the time since the last round, multiplied by the reciprocal of the probability
+// that its thread was chosen. A thread that had to wait for a processor ran for
 // less. What was not found running is owed to the next looks.
-void ThreadLooks::weigh(std::vector<Seen>& seen, Clock::time_point now, double expansion) {
+void ThreadLooks::weigh(Round& round, Clock::time_point now) {
     const bool is_first = last_ == Clock::time_point{};
     const double since_ns = is_first ? 0 : to_count(now - last_);
-    for (Seen& each : seen) {
+    for (Seen& each : round.seen) {
         auto& process = processes_[each.process];
-        each.time_ns = std::min(static_cast<std::uint64_t>(since_ns * expansion),
+        each.time_ns = std::min(static_cast<std::uint64_t>(since_ns * round.expansion),
                                 process.owed_ns / process.found--);
         process.owed_ns -= each.time_ns;
     }
-    std::erase_if(seen, [](const Seen& each) { return each.time_ns == 0; });
+    std::erase_if(round.seen, [](const Seen& each) { return each.time_ns == 0; });
 }
 
 std::optional<pid_t> ThreadLooks::process_to_visit(const ProcessTree& processes) {
@@ -99,25 +97,44 @@ void ThreadLooks::note_run(std::uint64_t number, pid_t pid) {
     process.found = 0;
 }
 
-std::vector<ThreadLooks::Seen> ThreadLooks::visit(const std::vector<Candidate>& chosen,
-                                                  Clock::time_point begin) {
-    std::vector<Seen> seen;
+std::vector<ThreadLooks::Candidate> ThreadLooks::choose(std::vector<Candidate> from,
+                                                        std::size_t most) {
+    if (from.size() <= most) return from;
+    std::vector<Candidate> chosen;
+    std::ranges::sample(from, std::back_inserter(chosen), static_cast<std::ptrdiff_t>(most),
+                        random_);
+    return chosen;
+}
+
+// Most threads of many sleep. So more are asked whether they run than are looked at.
+ThreadLooks::Round ThreadLooks::visit(const std::vector<Candidate>& all, Clock::time_point begin) {
+    Round round;
     const auto add = [&](const Candidate& each, const ThreadLook& look, const StackCopy& stack) {
         ++processes_[each.id.first].found;
-        seen.push_back({.process = each.id.first,
-                        .pid = each.target->pid(),
-                        .tid = each.id.second,
-                        .exec_count = each.target->exec_count(),
-                        .cpu = look.cpu,
-                        .system_call = look.system_call,
-                        .stack = &stack});
+        round.seen.push_back({.process = each.id.first,
+                              .pid = each.target->pid(),
+                              .tid = each.id.second,
+                              .exec_count = each.target->exec_count(),
+                              .cpu = look.cpu,
+                              .system_call = look.system_call,
+                              .stack = &stack});
     };
+    const auto asked = choose(all, max_threads_asked);
+    std::vector<Candidate> active;
+    for (const Candidate& each : asked) {
+        if (was_in_kernel(each.id)) add(each, {}, stacks_.front());
+        if (each.target->is_active(each.id.second)) active.push_back(each);
+    }
+    const auto chosen = choose(active, max_threads_at_once);
     for (auto stack = stacks_.begin(); const Candidate& each : chosen) {
-        if (was_in_kernel(each.id)) add(each, {}, *stack);
-        if (!each.target->is_active(each.id.second)) continue;
+        const bool is_first = &each == &chosen.front();
+        if (!(is_first && asked.size() == 1) && !each.target->is_active(each.id.second)) continue;
         if (const auto look = visit(each, *stack, begin)) add(each, *look, *stack++);
     }
-    return seen;
+    const auto size_of = [](const auto& list) { return static_cast<double>(list.size()); };
+    if (!chosen.empty())
+        round.expansion = size_of(all) / size_of(asked) * size_of(active) / size_of(chosen);
+    return round;
 }
 
 // Whether a thread that did not stop in time at the last visit was at work in the kernel. Otherwise

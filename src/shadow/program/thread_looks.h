@@ -77,8 +77,8 @@ class ThreadLooks {
     };
     // Most stacks are smaller, and copying this much takes some two microseconds.
     static constexpr std::size_t usual_stack_bytes = std::size_t{16} << 10;
-    // How many threads are looked at in a row.
-    static constexpr std::size_t max_threads_at_once = 4;
+    // How many threads are asked whether they run, in a round, and how many of these are looked at.
+    static constexpr std::size_t max_threads_asked = 32, max_threads_at_once = 4;
     using ThreadId = std::pair<std::uint64_t, pid_t>;  // with the process's number
     struct Candidate {
         ThreadId id;
@@ -91,12 +91,17 @@ class ThreadLooks {
     };
 
     std::vector<Candidate> running(const ProcessTree& processes);
+    std::vector<Candidate> choose(std::vector<Candidate> from, std::size_t most);
     void note_run(std::uint64_t number, pid_t pid);
-    std::vector<Seen> visit(const std::vector<Candidate>& chosen, Clock::time_point begin);
+    struct Round {
+        std::vector<Seen> seen;
+        double expansion = 1;  // for each thread found, how many there are
+    };
+    Round visit(const std::vector<Candidate>& all, Clock::time_point begin);
     std::optional<ThreadLook> visit(const Candidate& each, StackCopy& stack,
                                     Clock::time_point begin);
     bool was_in_kernel(ThreadId id);
-    void weigh(std::vector<Seen>& seen, Clock::time_point now, double expansion);
+    void weigh(Round& round, Clock::time_point now);
     void plan_next(Clock::time_point now, double factor);
 
     std::mt19937_64 random_;

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <filesystem>
@@ -117,6 +118,31 @@ TEST_CASE("many threads do not use up our descriptors") {
     for (const pid_t tid : (*run.target)->thread_ids())
         static_cast<void>((*run.target)->is_active(tid));
     CHECK(count_descriptors() == before);
+}
+
+TEST_CASE("the thread that runs is found among many that sleep, for the time that it ran") {
+    constexpr std::size_t sleepers = 20;
+    Shared<std::atomic<std::size_t>> born;
+    LookedAt run([&] {
+        std::vector<std::thread> threads;
+        for (std::size_t i = 0; i < sleepers; ++i)
+            threads.emplace_back([&] {
+                ++*born;
+                while (true) ::usleep(20'000'000);
+            });
+        while (*born != sleepers) ::usleep(100);
+        return static_cast<int>(spin_for(~std::uint64_t{0}));
+    });
+    REQUIRE(run.until([&] { return *born == sleepers; }));
+    run.seen.clear();
+    run.in_code_ns = 0;
+    const auto before = read_cpu_ns(run.child.pid());
+    REQUIRE(run.until([&] { return run.seen.size() >= 10; }));
+    const auto ran = read_cpu_ns(run.child.pid()) - before;
+    const auto is_of_leader = [&](const auto& each) { return each.tid == run.child.pid(); };
+    CHECK(std::ranges::count_if(run.seen, is_of_leader) >= 9);
+    CHECK(run.in_code_ns <= ran + 20'000'000);
+    CHECK(run.in_code_ns * 4 >= ran);
 }
 
 TEST_CASE("looks are rarer where they cost more") {
