@@ -32,7 +32,8 @@ cpu_set_t without(const cpu_set_t& all, const cpu_set_t& some) {
     return rest;
 }
 
-// The processor where one of its threads runs, or ran last.
+}  // namespace
+
 std::optional<int> processor_of(pid_t pid) {
     const auto threads = read_thread_ids(pid);
     if (!threads || threads->size() > max_observed_threads) return std::nullopt;
@@ -45,8 +46,6 @@ std::optional<int> processor_of(pid_t pid) {
     }
     return processor;
 }
-
-}  // namespace
 
 cpu_set_t listed_processors(std::string_view list) {
     cpu_set_t set;
@@ -129,8 +128,8 @@ void OwnProcessors::keep_off(pid_t pid, std::span<const pid_t> workers) {
     if (CPU_COUNT(&busy) != 0) avoid(busy, workers);
 }
 
-OwnProcessors::Visit::Visit(const OwnProcessors& processors, pid_t pid) : processors_(processors) {
-    const auto processor = processor_of(pid);
+OwnProcessors::Visit::Visit(const OwnProcessors& processors, std::optional<int> processor)
+    : processors_(processors) {
     if (!processors.is_known_ || !processor) return;
     cpu_set_t one;
     CPU_ZERO(&one);

@@ -12,6 +12,10 @@
 
 namespace shadowprof {
 
+// The processor where one of the process's threads runs, or ran last; nothing if that is unknown,
+// or the threads are too many to be looked through.
+std::optional<int> processor_of(pid_t pid);
+
 // Reads a list such as "0,4" or "0-1" (thread_siblings_list), up to the first part that is
 // malformed.
 cpu_set_t listed_processors(std::string_view list);
@@ -45,12 +49,11 @@ class OwnProcessors {
     // nothing is avoided. If all sleep, nothing changes, as they will wake up where they were.
     void keep_off(pid_t pid, std::span<const pid_t> workers);
 
-    // While it lives, the calling thread stays on the processor that a process runs on, or ran on
-    // last. It gets this processor as soon as it wakes up, if the kernel lets it. `processors` must
-    // outlive it.
+    // While it lives, the calling thread stays on this processor, if there is one. It gets it as
+    // soon as it wakes up, if the kernel lets it. `processors` must outlive it.
     class Visit {
       public:
-        Visit(const OwnProcessors& processors, pid_t pid);
+        Visit(const OwnProcessors& processors, std::optional<int> processor);
         ~Visit();
         Visit(const Visit&) = delete;
         Visit& operator=(const Visit&) = delete;

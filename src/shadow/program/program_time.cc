@@ -32,11 +32,12 @@ bool is_code(const Mapping* mapping) {
 
 }  // namespace
 
-void ProgramTime::update(const ProcessTree& processes, Clock::time_point now) {
+void ProgramTime::update(const ProcessTree& processes, std::optional<int> here,
+                         Clock::time_point now) {
     note_seen(now);
     // What was seen is noted at the next call: now the program may be waiting for our processor.
     if (now >= looks_.next()) {
-        seen_ = looks_.look(processes, now);
+        seen_ = looks_.look(processes, here, now);
         return;
     }
     std::erase_if(processes_,
@@ -150,6 +151,7 @@ void ProgramTime::fill(Profile& profile) const {
     counters["looks_in_kernel"] = in_kernel_.looks;
     counters["looks_in_kernel_ns"] = in_kernel_.time_ns;
     counters["looks_ready"] = looks_.ready();
+    counters["looks_late"] = looks_.late();
     counters["looks_lost"] = lost_;
     for (const auto& [frames, time] : stacks_) {
         profile.looked_stacks.push_back({frames, time.looks, time.time_ns});

@@ -36,16 +36,18 @@ class ProgramTime {
     ProgramTime(ModuleTable& modules, ThreadLooks looks)
         : modules_(modules), looks_(std::move(looks)) {}
 
-    // Looks at threads if that is due; else it notes what was seen. To be called often; it takes no
-    // time if there is nothing to do.
-    void update(const ProcessTree& processes, Clock::time_point now);
+    // Looks at threads if that is due (`here`: see ThreadLooks); else it notes what was seen. To be
+    // called often; it takes no time if there is nothing to do.
+    void update(const ProcessTree& processes, std::optional<int> here, Clock::time_point now);
+    // See ThreadLooks.
+    void skip_look(Clock::time_point now) { looks_.skip(now); }
     // The time of the next look.
     Clock::time_point next_look() const { return looks_.next(); }
     // Notes what was seen. No thread is looked at until the next update().
     void pause(Clock::time_point now);
     // See ThreadLooks.
-    std::optional<pid_t> process_to_visit(const ProcessTree& processes) {
-        return looks_.process_to_visit(processes);
+    std::optional<int> processor_to_visit(const ProcessTree& processes) {
+        return looks_.processor_to_visit(processes);
     }
     std::chrono::nanoseconds paused() const { return looks_.paused(); }
 

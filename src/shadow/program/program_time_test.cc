@@ -56,7 +56,7 @@ struct Run {
         return wait_until(condition, [&] {
             while (const auto event = hub.poll()) tree->handle(*event);
             tree->update(Clock::now());
-            time.update(*tree, Clock::now());
+            time.update(*tree, {}, Clock::now());
         });
     }
     Profile profile() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
@@ -9,13 +10,23 @@
 namespace shadowprof {
 namespace {
 
+// How many of the threads that run are asked for their processors, which takes ten microseconds
+// each.
+constexpr std::size_t max_processors_asked = 4;
 // By how much looks are rarer while nothing runs.
 constexpr double idle_factor = 4;
 // How many files of threads are kept open, as descriptors are limited.
 constexpr std::size_t max_files = 256;
+constexpr std::chrono::nanoseconds longest_delay{200'000};
 constexpr std::chrono::nanoseconds rarest_interval{1'000'000'000};
 // A thread whose processor we took was on it until a moment before we could read the clock.
 constexpr std::chrono::nanoseconds wait_tolerance{20'000};
+
+// Of this thread. By the wall clock it would contain what others of the machine do on our
+// processor.
+std::chrono::nanoseconds own_cpu_time() {
+    return std::chrono::nanoseconds(read_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+}
 
 double to_count(std::chrono::nanoseconds time) {
     return static_cast<double>(time.count());
@@ -24,11 +35,16 @@ double to_count(std::chrono::nanoseconds time) {
 }  // namespace
 
 std::vector<ThreadLooks::Seen> ThreadLooks::look(const ProcessTree& processes,
-                                                 Clock::time_point now) {
+                                                 std::optional<int> here, Clock::time_point now) {
+    if (is_too_late(now)) {
+        skip(now);
+        return {};
+    }
+    const auto cpu_before = own_cpu_time();
     const auto all = running(processes);
-    auto round = visit(all, now);
+    auto round = visit(all, here, now);
     const auto end = Clock::now();
-    const auto own = end - now - std::exchange(looked_, {});
+    const auto own = own_cpu_time() - cpu_before - std::exchange(looked_, {});
     // A thread that waits for our processor is delayed by this time, too.
     paused_ += own;
     own_ += own;
@@ -37,6 +53,19 @@ std::vector<ThreadLooks::Seen> ThreadLooks::look(const ProcessTree& processes,
     last_ = now;
     plan_next(end, all.empty() ? idle_factor : 1);
     return std::move(round.seen);
+}
+
+// The kernel may let a thread go on for some milliseconds before it lets us have the processor,
+// most often until the thread makes a system call. So such a moment is not a random one. Where most
+// rounds are late, as for want of a privilege, they are better than none.
+bool ThreadLooks::is_too_late(Clock::time_point now) {
+    const bool is_late = next_ != Clock::time_point{} && now - next_ > longest_delay;
+    late_ += is_late;
+    return is_late && late_ <= rounds_;
+}
+
+void ThreadLooks::skip(Clock::time_point now) {
+    plan_next(now, 1);
 }
 
 // A look stands for the time since the last round, multiplied by the reciprocal of the probability
@@ -54,11 +83,24 @@ void ThreadLooks::weigh(Round& round, Clock::time_point now) {
     std::erase_if(round.seen, [](const Seen& each) { return each.time_ns == 0; });
 }
 
-std::optional<pid_t> ThreadLooks::process_to_visit(const ProcessTree& processes) {
+// Each of the processors has the same chance, however many threads wait there.
+std::optional<int> ThreadLooks::processor_to_visit(const ProcessTree& processes) {
+    const auto cpu_before = own_cpu_time();
     const auto all = running(processes);
-    if (all.empty()) return std::nullopt;
-    std::uniform_int_distribution<std::size_t> any(0, all.size() - 1);
-    return all[any(random_)].target->pid();
+    auto chosen = choose(active(choose(all, max_threads_asked)), max_processors_asked);
+    if (chosen.empty() && last_seen_)
+        std::ranges::copy_if(all, std::back_inserter(chosen),
+                             [&](const Candidate& each) { return each.id == *last_seen_; });
+    if (chosen.empty()) chosen = choose(all, 1);
+    std::set<int> processors;
+    for (const Candidate& each : chosen)
+        if (const auto stat = read_thread_stat(each.target->pid(), each.id.second))
+            processors.insert(stat->cpu);
+    own_ += own_cpu_time() - cpu_before;
+    if (processors.empty()) return std::nullopt;
+    std::uniform_int_distribution<std::ptrdiff_t> any(
+        0, static_cast<std::ptrdiff_t>(processors.size()) - 1);
+    return *std::next(processors.begin(), any(random_));
 }
 
 void ThreadLooks::pause() {
@@ -106,34 +148,54 @@ std::vector<ThreadLooks::Candidate> ThreadLooks::choose(std::vector<Candidate> f
     return chosen;
 }
 
-// Most threads of many sleep. So more are asked whether they run than are looked at.
-ThreadLooks::Round ThreadLooks::visit(const std::vector<Candidate>& all, Clock::time_point begin) {
-    Round round;
-    const auto add = [&](const Candidate& each, const ThreadLook& look, const StackCopy& stack) {
-        ++processes_[each.id.first].found;
-        round.seen.push_back({.process = each.id.first,
-                              .pid = each.target->pid(),
-                              .tid = each.id.second,
-                              .exec_count = each.target->exec_count(),
-                              .cpu = look.cpu,
-                              .system_call = look.system_call,
-                              .stack = &stack});
-    };
-    const auto asked = choose(all, max_threads_asked);
+std::vector<ThreadLooks::Candidate> ThreadLooks::active(const std::vector<Candidate>& asked) {
     std::vector<Candidate> active;
-    for (const Candidate& each : asked) {
-        if (was_in_kernel(each.id)) add(each, {}, stacks_.front());
-        if (each.target->is_active(each.id.second)) active.push_back(each);
+    std::ranges::copy_if(asked, std::back_inserter(active), [](const Candidate& each) {
+        return each.target->is_active(each.id.second);
+    });
+    return active;
+}
+
+// The first thread found there. Others there are ready, and wait for the processor.
+std::vector<ThreadLooks::Candidate> ThreadLooks::on_processor(
+    int here, const std::vector<Candidate>& active) {
+    for (const Candidate& each : active) {
+        const auto stat = read_thread_stat(each.target->pid(), each.id.second);
+        if (stat && stat->cpu == here) return {each};
     }
-    const auto chosen = choose(active, max_threads_at_once);
+    return {};
+}
+
+void ThreadLooks::add_seen(Round& round, const Candidate& of, const ThreadLook& look,
+                           const StackCopy& stack) {
+    ++processes_[of.id.first].found;
+    last_seen_ = of.id;
+    round.seen.push_back({.process = of.id.first,
+                          .pid = of.target->pid(),
+                          .tid = of.id.second,
+                          .exec_count = of.target->exec_count(),
+                          .cpu = look.cpu,
+                          .system_call = look.system_call,
+                          .stack = &stack});
+}
+
+// Most threads of many sleep. So more are asked whether they run than are looked at.
+ThreadLooks::Round ThreadLooks::visit(const std::vector<Candidate>& all, std::optional<int> here,
+                                      Clock::time_point begin) {
+    Round round;
+    const auto asked = choose(all, max_threads_asked);
+    for (const Candidate& each : asked)
+        if (was_in_kernel(each.id)) add_seen(round, each, {}, stacks_.front());
+    const auto running = active(asked);
+    running_ = std::max<std::size_t>(running.size(), 1);
+    const auto chosen = here ? on_processor(*here, running) : choose(running, max_threads_at_once);
     for (auto stack = stacks_.begin(); const Candidate& each : chosen) {
-        const bool is_first = &each == &chosen.front();
-        if (!(is_first && asked.size() == 1) && !each.target->is_active(each.id.second)) continue;
-        if (const auto look = visit(each, *stack, begin)) add(each, *look, *stack++);
+        if (!here && !each.target->is_active(each.id.second)) continue;
+        if (const auto look = visit(each, *stack, begin)) add_seen(round, each, *look, *stack++);
     }
     const auto size_of = [](const auto& list) { return static_cast<double>(list.size()); };
     if (!chosen.empty())
-        round.expansion = size_of(all) / size_of(asked) * size_of(active) / size_of(chosen);
+        round.expansion = size_of(all) / size_of(asked) * size_of(running) / size_of(chosen);
     return round;
 }
 
@@ -159,9 +221,9 @@ std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, StackCopy& s
     }
     Thread& thread = threads_.at(each.id);
     const auto before = thread.file.read();
-    const auto look_begin = Clock::now();
+    const auto look_begin = own_cpu_time();
     const auto look = each.target->look(each.id.second, stack, thread.stack_bytes);
-    looked_ += Clock::now() - look_begin;
+    looked_ += own_cpu_time() - look_begin;
     if (!before || !look) return std::nullopt;
     if (!look->cpu) {
         thread.late = before.value();
@@ -185,11 +247,13 @@ void ThreadLooks::copy_more_of(const Seen& seen) {
     thread->second.stack_bytes = std::min(2 * thread->second.stack_bytes, StackCopy::max_bytes);
 }
 
+// A round is a look at one of the threads that run.
 void ThreadLooks::plan_next(Clock::time_point now, double factor) {
-    const auto rounds = static_cast<double>(rounds_);
+    const auto rounds = static_cast<double>(std::max<std::uint64_t>(rounds_, 1));
     const auto pause_ns = to_count(paused_) / std::max(rounds, static_cast<double>(stops_));
-    const auto interval_ns = std::min(std::max({to_count(usual_interval), pause_ns / max_share_,
-                                                to_count(own_) / rounds / max_own_share}),
+    const double of_thread_ns = std::max(to_count(usual_interval), pause_ns / max_share_);
+    const auto interval_ns = std::min(std::max(of_thread_ns / static_cast<double>(running_),
+                                               to_count(own_) / rounds / max_own_share),
                                       to_count(rarest_interval));
     const double varied_ns =
         factor * interval_ns * std::uniform_real_distribution(0.5, 1.5)(random_);

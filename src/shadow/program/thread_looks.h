@@ -53,14 +53,20 @@ class ThreadLooks {
 
     // When there is something to look at again.
     Clock::time_point next() const { return next_; }
-    // One of the processes that have run since the last look, chosen at random; nothing if none
-    // has. From a processor where such a process runs, it is seen as it runs without us.
-    std::optional<pid_t> process_to_visit(const ProcessTree& processes);
-    // To be called when that moment has come. Returns what was seen of each thread that runs, of
-    // some that are chosen at random if there are many.
-    std::vector<Seen> look(const ProcessTree& processes, Clock::time_point now);
+    // One of the processors on which threads run, chosen at random, or where one ran last; nothing
+    // if none has run since the last look.
+    std::optional<int> processor_to_visit(const ProcessTree& processes);
+    // To be called when that moment has come. Returns what was seen of the thread that was on
+    // `here`, our processor, until we woke up. Without `here`, of up to four that run anywhere: a
+    // thread on another processor goes on until an interrupt reaches it, and if it makes a system
+    // call before that, it is seen there.
+    std::vector<Seen> look(const ProcessTree& processes, std::optional<int> here,
+                           Clock::time_point now);
     // From the next look on, more of this thread's stack is copied.
     void copy_more_of(const Seen& seen);
+    // To be called instead of look(), if it could not be on time at a processor that a thread runs
+    // on. What runs until the next look counts for that.
+    void skip(Clock::time_point now);
     // No thread is looked at until the next look(). What runs meanwhile counts nothing.
     void pause();
 
@@ -68,6 +74,8 @@ class ThreadLooks {
     std::chrono::nanoseconds paused() const { return paused_; }
     // How many were found ready, without a processor.
     std::uint64_t ready() const { return ready_; }
+    // How many rounds came to nothing, as their moment had passed when we got a processor.
+    std::uint64_t late() const { return late_; }
 
   private:
     struct Process {
@@ -97,10 +105,16 @@ class ThreadLooks {
         std::vector<Seen> seen;
         double expansion = 1;  // for each thread found, how many there are
     };
-    Round visit(const std::vector<Candidate>& all, Clock::time_point begin);
+    Round visit(const std::vector<Candidate>& all, std::optional<int> here,
+                Clock::time_point begin);
+    std::vector<Candidate> active(const std::vector<Candidate>& asked);
+    std::vector<Candidate> on_processor(int here, const std::vector<Candidate>& active);
+    void add_seen(Round& round, const Candidate& of, const ThreadLook& look,
+                  const StackCopy& stack);
     std::optional<ThreadLook> visit(const Candidate& each, StackCopy& stack,
                                     Clock::time_point begin);
     bool was_in_kernel(ThreadId id);
+    bool is_too_late(Clock::time_point now);
     void weigh(Round& round, Clock::time_point now);
     void plan_next(Clock::time_point now, double factor);
 
@@ -111,8 +125,10 @@ class ThreadLooks {
     std::array<StackCopy, max_threads_at_once> stacks_;  // of the last look
     Clock::time_point next_, last_;
     std::chrono::nanoseconds paused_{0}, own_{0};
-    std::chrono::nanoseconds looked_{0};  // in Target::look() in this round; we mostly sleep then
-    std::uint64_t stops_ = 0, rounds_ = 0, ready_ = 0;
+    std::chrono::nanoseconds looked_{0};  // of our time in this round, in Target::look()
+    std::optional<ThreadId> last_seen_;   // the thread that was found running last
+    std::size_t running_ = 1;             // how many ran at the last round
+    std::uint64_t stops_ = 0, rounds_ = 0, ready_ = 0, late_ = 0;
 };
 
 }  // namespace shadowprof

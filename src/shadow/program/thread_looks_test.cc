@@ -2,6 +2,7 @@
 #include "shadow/program/thread_looks.h"
 
 #include <doctest/doctest.h>
+#include <sched.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ struct LookedAt {
             while (const auto event = hub.poll()) tree->handle(*event);
             tree->update(Clock::now());
             if (Clock::now() < looks.next()) return;
-            for (const auto& each : looks.look(*tree, Clock::now())) {
+            for (const auto& each : looks.look(*tree, {}, Clock::now())) {
                 (each.is_in_kernel() ? in_kernel_ns : in_code_ns) += each.time_ns;
                 seen.push_back(each);
             }
@@ -89,7 +90,7 @@ TEST_CASE("a thread that sleeps is left alone") {
     static_cast<void>((*run.target)->take_event_stops());
     for (int i = 0; i < 10; ++i) {
         CHECK(!(*run.target)->is_active(run.child.pid()));
-        CHECK(run.looks.look(*run.tree, Clock::now()).empty());
+        CHECK(run.looks.look(*run.tree, {}, Clock::now()).empty());
     }
     CHECK(!run.hub.poll());
     StackCopy stack;
@@ -143,6 +144,40 @@ TEST_CASE("the thread that runs is found among many that sleep, for the time tha
     CHECK(std::ranges::count_if(run.seen, is_of_leader) >= 9);
     CHECK(run.in_code_ns <= ran + 20'000'000);
     CHECK(run.in_code_ns * 4 >= ran);
+}
+
+TEST_CASE("a thread is looked at where it runs, and not from another processor") {
+    LookedAt run([] { return static_cast<int>(spin_for(~std::uint64_t{0})); });
+    run.looks.look(*run.tree, {}, Clock::now());
+    std::vector<ThreadLooks::Seen> seen;
+    const auto look = [&](auto here) {
+        return wait_until([&] {
+            const auto processor = run.looks.processor_to_visit(*run.tree);
+            if (!processor) return false;
+            seen = run.looks.look(*run.tree, here(*processor), Clock::now());
+            return !seen.empty();
+        });
+    };
+    CHECK(look([](int processor) { return processor; }));
+    for (int i = 0; i < 10; ++i) {
+        run.looks.processor_to_visit(*run.tree);
+        CHECK(run.looks.look(*run.tree, CPU_SETSIZE, Clock::now()).empty());
+    }
+}
+
+TEST_CASE("a moment that we were late for is left out, unless most are") {
+    LookedAt run([] { return static_cast<int>(spin_for(~std::uint64_t{0})); });
+    const auto late_look = [&] {
+        return run.looks.look(*run.tree, {}, run.looks.next() + std::chrono::milliseconds(1));
+    };
+    run.looks.look(*run.tree, {}, Clock::now());
+    for (int i = 0; i < 5; ++i) run.looks.look(*run.tree, {}, run.looks.next());
+    CHECK(run.looks.late() == 0);
+    const auto next = run.looks.next();
+    CHECK(late_look().empty());
+    CHECK(run.looks.late() == 1);
+    CHECK(run.looks.next() > next);
+    CHECK(wait_until([&] { return !late_look().empty(); }));
 }
 
 TEST_CASE("looks are rarer where they cost more") {

@@ -1,6 +1,7 @@
 #include "shadow/sampler/sampler.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/signalfd.h>
 
 #include <algorithm>
@@ -135,7 +136,7 @@ Result<void> Sampler::loop(Target& target, const ProgressListener& on_progress,
             on_progress({duration<double>(now - begin_).count(), results_.samples(),
                          results_.instructions()});
         }
-        wait(end, has_more ? Clock::duration{} : sleep_time(now));
+        wait(end, has_more ? now : now + sleep_time(now));
     }
 }
 
@@ -145,12 +146,21 @@ void Sampler::look(Clock::time_point now) {
     const bool is_on =
         settings_.is_on() && !give_up_ && now >= begin_ + options_.delay && may_take_more(now);
     const auto paused = time_->paused();
+    const bool has_come = look_visit_ || visit_ || time_->next_look() == Clock::time_point{};
+    if (is_on && now >= time_->next_look() && !has_come) time_->skip_look(now);
     if (is_on)
-        time_->update(*processes_, now);
+        time_->update(*processes_, processor_to_look_at(), now);
     else
         time_->pause(now);
     costs_.add_looks(time_->paused() - paused);
     plan_look(is_on, now);
+}
+
+// Nothing where the kernel does not let us choose our processor.
+std::optional<int> Sampler::processor_to_look_at() const {
+    const auto& visit = look_visit_ ? look_visit_ : visit_;
+    if (visit && !visit->has_moved()) return std::nullopt;
+    return sched_getcpu();
 }
 
 // Shortly before threads are looked at, we go to the processor of one that runs. Elsewhere we would
@@ -159,20 +169,21 @@ void Sampler::plan_look(bool is_on, Clock::time_point now) {
     const bool is_near = is_on && now + look_ahead >= time_->next_look();
     if (!is_near) return look_visit_.reset();
     if (std::exchange(look_planned_, time_->next_look()) == time_->next_look() || visit_) return;
-    if (const auto pid = time_->process_to_visit(*processes_))
-        look_visit_.emplace(own_processors_, *pid);
+    if (const auto processor = time_->processor_to_visit(*processes_))
+        look_visit_.emplace(own_processors_, processor);
 }
 
 // Waits for statuses, events of runners, the user's request to end, and commands.
-void Sampler::wait(const SamplingEnd& end, Clock::duration longest) {
+void Sampler::wait(const SamplingEnd& end, Clock::time_point until) {
     pollfd waiting[] = {{child_signals_.get(), POLLIN, 0},
                         {runners_->fd(), POLLIN, 0},
                         {give_up_ ? -1 : end.request_fd, POLLIN, 0},
                         {control_ ? control_->fd() : -1, POLLIN, 0}};
-    const auto ns = to_ns(longest);
+    // The loop itself takes some hundred microseconds.
+    const auto start = Clock::now();
+    const auto ns = to_ns(std::max(until - start, Clock::duration{}));
     const timespec timeout = {static_cast<time_t>(ns / 1'000'000'000),
                               static_cast<long>(ns % 1'000'000'000)};
-    const auto start = Clock::now();
     ppoll(waiting, std::size(waiting), &timeout, nullptr);
     const auto woke = Clock::now();
     waited_ += woke - start;

@@ -103,8 +103,9 @@ class Sampler {
     // The loop: sampler.cc.
     Result<void> loop(Target& target, const ProgressListener& on_progress, const SamplingEnd& end);
     void look(Clock::time_point now);
+    std::optional<int> processor_to_look_at() const;
     void plan_look(bool is_on, Clock::time_point now);
-    void wait(const SamplingEnd& end, Clock::duration longest);
+    void wait(const SamplingEnd& end, Clock::time_point until);
     Clock::duration sleep_time(Clock::time_point now) const;
     bool take_statuses();
     Result<void> detach_unsupported();

@@ -72,7 +72,7 @@ bool Sampler::visit_processor_of(const SampledProcess& process) {
     if (visit_) return true;
     look_visit_.reset();
     own_processors_.avoid({}, runners_->worker_pids());
-    visit_.emplace(own_processors_, process.target->pid());
+    visit_.emplace(own_processors_, processor_of(process.target->pid()));
     if (!visit_->has_moved()) visit_.reset();
     return visit_.has_value();
 }
