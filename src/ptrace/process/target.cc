@@ -260,7 +260,8 @@ std::vector<pid_t> Target::thread_ids() const {
 // first.
 std::uint64_t Target::ptrace_options() const {
     const std::uint64_t exits = companion_ ? PTRACE_O_TRACEEXIT : 0;
-    return target_ptrace_options(forks_) | exits;
+    const std::uint64_t death = dies_with_tracer_ ? PTRACE_O_EXITKILL : 0;
+    return target_ptrace_options(forks_) | exits | death;
 }
 
 Result<RemoteSyscall> Target::borrow(StoppedThread& thread) {

@@ -254,6 +254,9 @@ class Target {
     std::optional<bool> inherits_orphans() const { return inherits_orphans_; }
     void note_inherits_orphans(bool inherits) { inherits_orphans_ = inherits; }
 
+    // From now on ptrace_options() has PTRACE_O_EXITKILL: without us, the process would go on from
+    // a state that is long past.
+    void die_with_tracer() { dies_with_tracer_ = true; }
     // The PTRACE_O_... flags of its threads, with PTRACE_O_TRACEEXIT while there is a companion.
     std::uint64_t ptrace_options() const;
 
@@ -379,6 +382,7 @@ class Target {
     std::set<pid_t> foreign_;  // children that the kernel made us trace, to be detached
     std::vector<Birth> births_;
     std::vector<InjectedMemory> injected_;
+    bool dies_with_tracer_ = false;
     bool end_is_asked_for_ = false;  // PTRACE_O_TRACEEXIT is set, to end the companion in time
     std::unique_ptr<Companion> companion_;
     Zombies zombies_ = std::make_shared<std::vector<pid_t>>();

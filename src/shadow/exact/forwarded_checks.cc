@@ -11,10 +11,10 @@
 
 namespace shadowprof {
 
-// Without us, the process would go on from a state that is long past.
 Result<void> ForwardedRun::set_options(const ForwardedThread& thread) {
-    TRY(ptrace_call(PTRACE_SETOPTIONS, thread.tid(), 0,
-                    stop_.target().ptrace_options() | PTRACE_O_EXITKILL, "PTRACE_SETOPTIONS"));
+    stop_.target().die_with_tracer();
+    TRY(ptrace_call(PTRACE_SETOPTIONS, thread.tid(), 0, stop_.target().ptrace_options(),
+                    "PTRACE_SETOPTIONS"));
     return {};
 }
 

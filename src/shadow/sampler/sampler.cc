@@ -25,8 +25,9 @@ constexpr milliseconds longest_sleep{250};
 constexpr milliseconds min_sleep{1};
 // How long before a look we wait on the processor of a thread.
 constexpr Sampler::Clock::duration look_ahead = std::chrono::microseconds(500);
-// The part of a budget that looks at threads may take (ThreadLooks).
-constexpr double share_for_looks = 0.3;
+// The part of a budget that looks at threads may take (ThreadLooks), and the part that they take of a
+// large one.
+constexpr double max_share_for_looks = 0.3, share_for_looks = 0.1;
 // A target whose system calls are watched may make the next one before the last status is handled.
 // After this many statuses, other work has its turn.
 constexpr int max_statuses_in_a_row = 64;
@@ -56,8 +57,9 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       sources_{&live_, &shadows_},
       choice_(options_, costs_, shadows_, live_) {
     if (options_.looks) {
-        const auto share =
-            std::min(ThreadLooks::usual_share, share_for_looks * costs_.share().value_or(1));
+        const double budget = costs_.share().value_or(ThreadLooks::usual_share / share_for_looks);
+        const double share = std::min(std::max(ThreadLooks::usual_share, share_for_looks * budget),
+                                      max_share_for_looks * budget);
         time_.emplace(modules, ThreadLooks(seed, share));
     }
 }
