@@ -66,10 +66,18 @@ class Report(TestCase):
                 self.assertIn("ends too early", self.refused("report", cut))
 
     def test_without_a_name_the_profile_of_a_run_without_one_is_shown(self):
-        self.assertIn("no 'shadowprof.json' in this folder", self.refused("report"))
+        commands = (("report",), ("annotate",), ("export", "--format=folded"))
+        for words in commands:
+            message = self.refused(*words)
+            self.assertIn("no 'shadowprof.json' in this folder; 'shadowprof run' writes it", message)
+            self.assertIn(f"'shadowprof {words[0]} ", message)
         self.profile_path.rename(self.folder / "shadowprof.json")
-        self.assertEqual(self.shown("report"), self.shown("report", "shadowprof.json"))
+        for words in commands:
+            self.assertEqual(self.shown(*words), self.shown(*words, "shadowprof.json"), words)
+            self.assertIn("[shadowprof.json]", self.shown(words[0], "--help"))
         self.assertIn("edges_run", self.shown("report", "--by=function"))
+        self.assertIn("'shadowprof annotate shadowprof.json edges_run'",
+                      self.refused("annotate", "edges_run"))
 
     def test_functions_are_found_by_pattern_and_near_names_are_told(self):
         text = self.shown("annotate", self.profile_path, "edges_[le]*")

@@ -1,8 +1,13 @@
 // shadowprof annotate: shows the code of functions with what a profile knows of it.
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+
+#include "base/text/text_format.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
+#include "cli/options/profile_argument.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/terminal.h"
@@ -15,17 +20,36 @@ namespace {
 // In files, facts are not cut at a terminal's width.
 constexpr std::size_t width_of_files = 1000;
 
+// Sets the profile's name where none was given. A word alone is a profile's name, even if it is
+// meant as a function's.
+Result<void> settle_profile(AnnotateRequest& request) {
+    if (request.path.empty()) {
+        TRY_ASSIGN(request.path, unnamed_profile("annotate"));
+        return {};
+    }
+    std::error_code error;
+    if (!request.function.empty() || request.path == "-" ||
+        std::filesystem::exists(request.path, error) || error)
+        return {};
+    return Error{ErrorCode::not_found, 0,
+                 fmt::format("there is no file '{0}'; a function is named behind its profile: "
+                             "'shadowprof annotate {1} {0}'",
+                             printable(request.path), default_profile)};
+}
+
+int failed_to_annotate(const Error& error) {
+    say("annotate: {}", error.message);
+    return exit_own_failure;
+}
+
 }  // namespace
 
 int annotate_main(std::span<const std::string> words) {
     AnnotateRequest request;
     CommandLine line(
-        {"annotate", "[options] PROFILE [FUNCTION]",
+        {"annotate", "[options] [PROFILE [FUNCTION]]",
          "Shows the code of functions, with counts, values and latencies beside it."},
-        {{.names = "PROFILE",
-          .help = "a file that shadowprof wrote; - is standard input",
-          .set = set_text(request.path),
-          .argument = OptionRow::Argument::required},
+        {profile_argument(request.path),
          {.names = "FUNCTION",
           .help = "the name of a function, or a pattern with *, ? and [] [the hottest function]",
           .set = set_checked(request.function, check_name_filter)},
@@ -44,12 +68,12 @@ int annotate_main(std::span<const std::string> words) {
           .help = "also show long stretches that were never executed",
           .set = set_flag(request.listing.all)}});
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
+    if (const auto settled = settle_profile(request); !settled)
+        return failed_to_annotate(settled.error());
     TextOptions options = text_options(STDOUT_FILENO);
     if (isatty(STDOUT_FILENO) == 0) options.width = width_of_files;
     const auto shown = annotate_functions(request, options, stdout);
-    if (shown) return 0;
-    say("annotate: {}", shown.error().message);
-    return exit_own_failure;
+    return shown ? 0 : failed_to_annotate(shown.error());
 }
 
 }  // namespace shadowprof

@@ -11,6 +11,7 @@
 #include "base/text/text_format.h"
 #include "cli/commands/commands.h"
 #include "cli/options/command_line.h"
+#include "cli/options/profile_argument.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
 #include "cli/terminal/work_line.h"
@@ -70,8 +71,12 @@ Result<void> export_profile(const ExportRequest& request) {
     TRY(check(request));
     const ExportFormat* format = request.format;
     WorkLine line(stderr, isatty(STDERR_FILENO) != 0);
+    std::vector<std::string> paths = request.paths;
+    if (paths.empty()) {
+        TRY_ASSIGN(paths.emplace_back(), unnamed_profile("export --format=FORMAT"));
+    }
     std::vector<ProfileFile> files;
-    for (const std::string& path : request.paths) {
+    for (const std::string& path : paths) {
         TRY_ASSIGN(ProfileFile read, read_profile(path, reading_on(line)));
         files.push_back(std::move(read));
     }
@@ -110,12 +115,8 @@ int export_main(std::span<const std::string> words) {
         formats += fmt::format("\n{} (for {})", format.name, format.consumer);
     const auto tables = csv_tables();
     CommandLine line(
-        {"export", "[options] --format FORMAT PROFILE...", "Converts a profile for other tools."},
-        {{.names = "PROFILE",
-          .help = "a file that shadowprof wrote; - is standard input. Several are parts of one "
-                  "file, for callgrind",
-          .set = add_text(request.paths),
-          .argument = OptionRow::Argument::one_or_more},
+        {"export", "[options] --format FORMAT [PROFILE...]", "Converts a profile for other tools."},
+        {profile_arguments(request.paths, ". Several are parts of one file, for callgrind"),
          {.names = "--format",
           .value = "FORMAT",
           .help = formats,

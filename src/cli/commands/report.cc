@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "base/files/safe_output.h"
 #include "base/text/text_format.h"
@@ -12,7 +11,7 @@
 #include "cli/commands/host_report.h"
 #include "cli/commands/open_page.h"
 #include "cli/options/command_line.h"
-#include "cli/options/run_request.h"
+#include "cli/options/profile_argument.h"
 #include "cli/options/values.h"
 #include "cli/terminal/exit_status.h"
 #include "cli/terminal/messages.h"
@@ -50,18 +49,6 @@ int report_host() {
 
 Error misused(std::string message) {
     return {ErrorCode::usage, 0, std::move(message)};
-}
-
-// Without a name, the profile is the one that `run` writes without a name.
-Result<void> name_profile(Request& request) {
-    if (!request.path.empty()) return {};
-    request.path = default_profile;
-    std::error_code error;
-    if (std::filesystem::exists(request.path, error)) return {};
-    return misused(
-        fmt::format("PROFILE is missing, and there is no '{}' in this folder; try "
-                    "'shadowprof report --help'",
-                    default_profile));
 }
 
 // Checks that the options that were given go together.
@@ -148,9 +135,7 @@ int report_main(std::span<const std::string> words) {
     CommandLine line(
         {"report", "[options] [PROFILE]",
          "Shows the summary of a profile or lists of it, or makes a page of it."},
-        {{.names = "PROFILE",
-          .help = "a file that shadowprof wrote; - is standard input [shadowprof.json]",
-          .set = set_text(request.path)},
+        {profile_argument(request.path),
          {.names = "--by",
           .value = "LIST",
           .help = fmt::format("show lists instead: some of {}", fmt::join(names, ", ")),
@@ -223,7 +208,11 @@ int report_main(std::span<const std::string> words) {
     if (const auto done = line.parse(words, exit_own_failure)) return *done;
     if (const auto fits = check_together(request, line); !fits) return failed(fits.error().message);
     if (request.host) return report_host();
-    if (const auto named = name_profile(request); !named) return failed(named.error().message);
+    if (request.path.empty()) {
+        auto unnamed = unnamed_profile("report");
+        if (!unnamed) return failed(unnamed.error().message);
+        request.path = *std::move(unnamed);
+    }
     const bool wants_lists =
         line.has("--top") || request.json ||
         std::ranges::any_of(list_options, [&](const char* name) { return line.has(name); });

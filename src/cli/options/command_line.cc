@@ -170,9 +170,9 @@ Result<void> CommandLine::take_arguments(const std::vector<std::string>& rest) {
     for (const OptionRow& row : rows_) {
         if (!row.is_argument()) continue;
         using enum OptionRow::Argument;
-        if (next == rest.cend() && row.argument != optional)
+        if (next == rest.cend() && (row.argument == required || row.argument == one_or_more))
             return Error{ErrorCode::usage, 0, fmt::format("{} is required", row.names)};
-        const bool takes_all = row.argument == one_or_more;
+        const bool takes_all = row.argument == one_or_more || row.argument == any_number;
         for (; next != rest.cend(); ++next) {
             TRY(apply(row, *next, row.names));
             if (!takes_all) {

@@ -21,7 +21,7 @@ inline constexpr std::string_view no_value = "true";
 using SetOption = std::function<Result<void>(std::string_view value)>;
 
 struct OptionRow {
-    enum class Argument : std::uint8_t { optional, required, one_or_more };
+    enum class Argument : std::uint8_t { optional, required, one_or_more, any_number };
 
     // "-o,--output" for an option, "PROFILE" for an argument.
     std::string names;

@@ -466,8 +466,9 @@ Rows output_options(RunRequest& request) {
         {.names = "-o,--output",
          .value = "FILE",
          .help =
-             "the file for the profile, compressed if it ends in .gz or .zst; %p is the target's "
-             "pid, - is standard output [shadowprof.json]",
+             fmt::format("the file for the profile, compressed if it ends in .gz or .zst; %p is "
+                         "the target's pid, - is standard output [{}]",
+                         default_profile),
          .set = [&](auto value) { return set_output(request, value); },
          .kept = [&]() -> Kept { return request.output; }},
         {.names = "--max-size",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/options/burst_values.h"
+#include "cli/options/profile_argument.h"
 #include "report/symbols/elf/debug_file.h"
 #include "shadow/request/run_options.h"
 
@@ -16,9 +17,6 @@ namespace shadowprof {
 // When a progress line is shown on standard error. `on_terminal`: if standard error is a terminal
 // to which the target does not write.
 enum class Progress : std::uint8_t { on_terminal, always, never };
-
-// Where a profile is that nobody has named.
-inline constexpr const char* default_profile = "shadowprof.json";
 
 // Everything that the user asked for.
 struct RunRequest {
