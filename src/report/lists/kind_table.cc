@@ -1,5 +1,9 @@
 #include "report/lists/kind_table.h"
 
+#include <algorithm>
+#include <type_traits>
+
+#include "report/lists/miss_costs.h"
 #include "report/lists/record_columns.h"
 
 namespace shadowprof {
@@ -34,16 +38,25 @@ class CellCollector {
     std::vector<RecordCell>& cells_;
 };
 
+void sort_by_cost(KindTable& table, const Profile& profile) {
+    const MissCosts costs = miss_costs(profile.latency_host);
+    table.costs = costs.text();
+    for (std::size_t i = 0; i < table.rows.size(); ++i)
+        table.rows[i].heat = costs.of(profile.cache[i]);
+    std::ranges::stable_sort(table.rows, std::ranges::greater{}, &RecordRow::heat);
+}
+
 template <typename Kind>
 KindTable kind_table(const Profile& profile) {
-    KindTable table{Kind::option.word, Kind::table, {}};
+    KindTable table{Kind::option.word, Kind::table, {}, {}};
     for (const auto& record : Kind::of(profile)) {
         RecordRow& row = table.rows.emplace_back();
-        row.heat = heat(record);
+        row.heat = row.count = heat(record);
         CellCollector collector(row.cells);
         RecordColumns columns(collector);
         fields(columns, record);
     }
+    if constexpr (std::is_same_v<Kind, CacheList>) sort_by_cost(table, profile);
     return table;
 }
 

@@ -21,7 +21,8 @@ struct RecordCell {
 };
 
 struct RecordRow {
-    std::uint64_t heat = 0;
+    std::uint64_t heat = 0;         // what rows are sorted by: the cost, or the count
+    std::uint64_t count = 0;        // the record's own heat, which the profile is sorted by
     std::vector<RecordCell> cells;  // each row of a table has cells of the same names
 
     // The record's first place; nothing if it has none.
@@ -31,6 +32,7 @@ struct RecordRow {
 struct KindTable {
     std::string_view word;  // KindOption::word
     TableNames names;
+    std::string costs;            // what the costs are, if rows are sorted by these; else empty
     std::vector<RecordRow> rows;  // the hottest first
 };
 

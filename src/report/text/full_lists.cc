@@ -95,6 +95,10 @@ constexpr std::array address_keys{
 constexpr std::array row_keys{
     SortKey<RecordRow>{"count", [](const RecordRow& row) { return double(row.heat); }},
     SortKey<RecordRow>{by_name, nullptr}};
+constexpr std::array cost_row_keys{
+    SortKey<RecordRow>{"cost", [](const RecordRow& row) { return double(row.heat); }},
+    SortKey<RecordRow>{"count", [](const RecordRow& row) { return double(row.count); }},
+    SortKey<RecordRow>{by_name, nullptr}};
 using Stream = const DataStream*;
 constexpr std::array stream_keys{
     SortKey<Stream>{"references", [](const Stream& s) { return double(s->heat()); }},
@@ -196,10 +200,10 @@ class FullLists {
         const auto tables = kind_tables(profile_);
         const auto found = std::ranges::find(tables, word, &KindTable::word);
         if (found == tables.end()) return sink_.end(0, 0);
-        show(
-            found->rows, row_keys,
-            [](const RecordRow& row) { return row.at().value_or(CodeLocation{}); },
-            [&](const auto& list) { sink_.table(list, *found); });
+        const auto at = [](const RecordRow& row) { return row.at().value_or(CodeLocation{}); };
+        const auto print = [&](const auto& list) { sink_.table(list, *found); };
+        found->costs.empty() ? show(found->rows, row_keys, at, print)
+                             : show(found->rows, cost_row_keys, at, print);
     }
 
   private:
@@ -277,7 +281,9 @@ std::vector<ListRow> all_rows() {
         ListRow{"stream", "data streams", names_of(stream_keys), &FullLists::streams},
         ListRow{"probe", "probes", {}, &FullLists::probes}};
     for (const KindTable& table : kind_tables(Profile{}))
-        rows.push_back({table.word, table.names.plural, names_of(row_keys), nullptr});
+        rows.push_back({table.word, table.names.plural,
+                        table.costs.empty() ? names_of(row_keys) : names_of(cost_row_keys),
+                        nullptr});
     return rows;
 }
 

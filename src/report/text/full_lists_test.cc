@@ -6,6 +6,7 @@
 
 #include "base/text/captured_text.h"
 #include "report/testdata/sample_profile.h"
+#include "report/text/facts_text.h"
 
 namespace shadowprof::full_lists_test {
 namespace {
@@ -160,6 +161,33 @@ TEST_CASE("a kind without a list of its own is a table of its fields") {
         printed({.by = {"syscall"}, .places = {.function = "no_such_function"}}, profile);
     CHECK(has(chosen, "no system calls in functions 'no_such_function'"));
     CHECK(has(printed({.by = {"syscall"}, .sort = "name"}, profile), "read"));
+}
+
+TEST_CASE("accesses to memory are sorted by what misses of all levels cost") {
+    Profile profile = sample_profile();
+    profile.latency_host.reset();
+    const CodeLocation beta{0, 0x1100}, elsewhere{0, 0x9000};
+    // Many misses of L1, and a tenth as many that reach memory.
+    profile.cache = {{elsewhere, 5000, 1000, 0, 0}, {beta, 100, 100, 100, 100}};
+    const auto first = [&](const char* sort = "") {
+        const std::string text = printed({.by = {"cache"}, .sort = sort, .top = 1}, profile);
+        return has(text, "  100 accesses") ? "memory" : has(text, "5000 accesses") ? "L1" : text;
+    };
+    CHECK(first() == "memory");
+    CHECK(first("count") == "L1");
+    const auto text = printed({.by = {"cache"}}, profile);
+    CHECK(has(text, "by about 10 cycles for a miss of L1, 36 of L2, 300 of L3 (usual latencies)"));
+    CHECK(has(text, fmt::format("  77.6%   {}", count_text(100 * (10 + 36 + 300)))));
+    // Where memory is hardly slower than L3, the misses of L1 cost most.
+    profile.latency_host = {
+        .levels = {{"L1", 0, 30, 1}, {"L2", 35, 50, 1}, {"L3", 60, 80, 1}, {"memory", 90, 110, 1}}};
+    CHECK(first() == "L1");
+    CHECK(has(
+        printed({.by = {"cache"}}, profile),
+        "by about 20 cycles for a miss of L1, 30 of L2, 30 of L3 (as measured on its machine)"));
+    // A level that was not told from its neighbour says nothing.
+    profile.latency_host->levels[2].name = "L3/memory";
+    CHECK(first() == "memory");
 }
 
 TEST_CASE("unknown lists and keys are refused with what there is") {

@@ -332,6 +332,7 @@ void ListPrinter::table(std::span<const RecordRow> list, const KindTable& table)
     double all = 0;
     for (const RecordRow& row : table.rows) all += static_cast<double>(row.heat);
     page_.title(table.names.title);
+    if (!table.costs.empty()) page_.line("  by " + table.costs);
     for (const RecordRow& row : list) {
         const auto where = row.at() ? source_if_wide(*row.at()) : "";
         const auto room = page_.width() - std::min(columns(where) + 2, page_.right_width() + 2);

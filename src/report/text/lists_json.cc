@@ -113,8 +113,9 @@ class JsonLists final : public ListSink {
         json_.member("all_entries", probe.entries.size());
         json_.end_object();
     }
-    void table(std::span<const RecordRow> list, const KindTable&) override {
+    void table(std::span<const RecordRow> list, const KindTable& table) override {
         entries(list, [&](const RecordRow& row) {
+            if (!table.costs.empty()) json_.member("cost", row.heat);
             for (const RecordCell& each : row.cells) cell(each);
         });
     }

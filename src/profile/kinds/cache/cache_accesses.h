@@ -130,7 +130,7 @@ struct CacheList {
     static constexpr std::string_view name = "cache";
     static constexpr KindOption option{.word = "cache"};
     static constexpr TableNames table{
-        .title = "Accesses to memory, by how often the modelled L1 misses", .plural = "accesses"};
+        .title = "Accesses to memory, by what their modelled misses cost", .plural = "accesses"};
     static auto& of(auto& profile) { return profile.cache; }
     static constexpr std::string_view host_name = "cache_model";
     static auto& host_of(auto& profile) { return profile.cache_model; }

@@ -40,12 +40,15 @@ function kindRowText(table, row) {
 
 function showKind(container, table) {
     const columns = table.columns.map(kindColumn);
-    const {sum, plural} = table;
-    showTable(container, table.title, shownText(table, plural, 'all of them'), {
+    const {sum, plural, costs} = table;
+    const shown = shownText(table, plural, costs ? 'the cost' : 'all of them');
+    showTable(container, table.title, costs ? `${shown}; by ${costs}` : shown, {
         rows: table.rows,
         text: (row) => kindRowText(table, row),
         columns: [
-            column.share('Share', (row) => ratio(row[0], sum), () => undefined, `of all ${plural}`),
+            column.share(
+                'Share', (row) => ratio(row[0], sum), () => undefined,
+                costs ? `of the cost of all ${plural}` : `of all ${plural}`),
             ...columns.filter((each, i) => table.columns[i].name !== 'error'),
         ],
     });
