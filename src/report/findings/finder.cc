@@ -27,8 +27,13 @@ constexpr std::size_t max_searched_functions = 100;
 constexpr double min_at_stake = 0.002;
 // Thresholds that shares must certainly reach.
 constexpr double min_invariance_found = 0.9, min_unchanged = 0.95, min_target = 0.9,
-                 min_taken = 0.95, min_lost = 0.01, min_pattern = 0.6;
+                 min_taken = 0.95, min_lost = 0.01, min_pattern = 0.6, min_mispredicted = 0.1;
 constexpr double min_loads = 30;
+// The least number that a branch must certainly have.
+constexpr double min_mispredictions_per_thousand_instructions = 0.5;
+// The usual cost of a misprediction in cycles: AMD, Software Optimization Guide for the AMD Zen4
+// Microarchitecture, 2.8.
+constexpr double misprediction_cycles = 13;
 // Approximate costs of hazards in cycles: Intel, Optimization Reference Manual, 3.6.4 and 3.6.8.
 constexpr double hazard_cycles[hazard_kinds] = {12, 5, 2, 10};
 
@@ -76,6 +81,7 @@ class Finder {
     std::vector<Finding> take() {
         if (instructions_ > 0) look_at_functions();
         look_at_loads();
+        look_at_mispredictions();
         // Users can change their own code.
         std::ranges::stable_sort(findings_, std::greater{}, [&](const Finding& each) {
             return std::pair(!is_in_library(each.at), each.at_stake);
@@ -309,6 +315,36 @@ class Finder {
                  .share = share,
                  .at_stake = lost,
                  .stake = Stake::lost_cycles});
+        }
+    }
+
+    // Branches are counted with all instructions that are in the profile, whether or not it has
+    // stacks.
+    void look_at_mispredictions() {
+        const auto instructions = static_cast<double>(profile_.sampling.instructions);
+        for (const PredictedBranch& branch : profile_.branches) {
+            const auto executions = static_cast<double>(branch.executions);
+            const double share = ratio(branch.mispredictions, branch.executions);
+            const double certain_share = certain(share, executions);
+            const double of_instructions = ratio(certain_share * executions, instructions);
+            if (1000 * of_instructions < min_mispredictions_per_thousand_instructions) continue;
+            std::string kind(branch_kind_names.at(static_cast<std::size_t>(branch.kind)));
+            if (branch.kind == BranchKind::conditional)
+                kind += fmt::format(", taken {}", percent(ratio(branch.taken, branch.executions)));
+            add({.kind = FindingKind::mispredicted,
+                 .at = branch.at,
+                 .what = fmt::format("{}: {}", name(branch.at),
+                                     printable(annotator_.symbols().instruction_text(branch.at))),
+                 .evidence = {fmt::format("the model mispredicts {} of {} executions, {}",
+                                          percent(share), short_count(executions), kind),
+                              fmt::format(
+                                  "{:.1f} per thousand instructions, about {:.0f} cycles each",
+                                  1000 * ratio(static_cast<double>(branch.mispredictions),
+                                               instructions),
+                                  misprediction_cycles)},
+                 .share = certain_share,
+                 .at_stake = std::min(1.0, of_instructions * misprediction_cycles)},
+                min_mispredicted);
         }
     }
 

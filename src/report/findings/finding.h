@@ -20,13 +20,14 @@ enum class FindingKind : std::uint8_t {
     chased_miss,   // loads that miss and depend on each other
     other_miss,    // loads at irregular addresses that miss
     hazard,        // accesses that wait for others
+    mispredicted,  // branches that the modelled predictor is often wrong about
 };
 
 struct FindingKindRow {
     FindingKind kind;
     std::string_view name, advice;
 };
-inline constexpr std::array<FindingKindRow, 9> finding_kinds{{
+inline constexpr std::array<FindingKindRow, 10> finding_kinds{{
     {FindingKind::argument, "argument", "specialise the function for this value"},
     {FindingKind::global, "global", "keep it in a local, or make it a constant"},
     {FindingKind::load, "load", "test for this value first, or compute it once"},
@@ -37,6 +38,8 @@ inline constexpr std::array<FindingKindRow, 9> finding_kinds{{
     {FindingKind::chased_miss, "chased misses", "lay out what is linked together"},
     {FindingKind::other_miss, "irregular misses", "make the table smaller, or prefetch"},
     {FindingKind::hazard, "hazard", "use accesses of one size, or other distances"},
+    {FindingKind::mispredicted, "mispredicted branch",
+     "select without a branch, or sort what it decides on"},
 }};
 
 // The quantity of which at_stake is a share.

@@ -119,6 +119,43 @@ TEST_CASE("misses of known patterns are findings, if enough loads were seen and 
     CHECK(find_findings(profile, annotator).empty());
 }
 
+TEST_CASE("branches that are mispredicted often, and often enough, are findings") {
+    Profile profile;
+    profile.modules = {{"/no/such/file", "", 0}};
+    profile.sampling.instructions = 1'000'000;
+    profile.sampling.samples = 500;
+    constexpr auto conditional = BranchKind::conditional;
+    profile.branches = {
+        {{0, 0x1000}, conditional, 10'000, 4'000, 2'000},         // a fifth of many
+        {{0, 0x2000}, conditional, 100'000, 4'000, 5'000},        // too small a share
+        {{0, 0x3000}, BranchKind::indirect_call, 900, 900, 450},  // too few for the program
+        {{0, 0x4000}, BranchKind::indirect_jump, 4'000, 4'000, 3'000},
+    };
+    RecordedSymbols symbols;
+    Annotator annotator(profile, symbols);
+    const auto found = find_findings(profile, annotator);
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].kind == FindingKind::mispredicted);
+    CHECK(found[0].at.address == 0x4000);
+    CHECK(found[1].at.address == 0x1000);
+    // At most four executions of a sample are independent.
+    CHECK(found[1].share == doctest::Approx(wilson_lower(400, 2000)));
+    CHECK(found[1].at_stake == doctest::Approx(wilson_lower(400, 2000) * 0.01 * 13));
+    CHECK(found[1].evidence[0] ==
+          "the model mispredicts 20.0% of 10.0 k executions, conditional, taken 40.0%");
+    CHECK(found[1].evidence[1] == "2.0 per thousand instructions, about 13 cycles each");
+    // Eight executions of two samples make nothing certain, and all of them do in exact mode.
+    profile.sampling.samples = 2;
+    CHECK(find_findings(profile, annotator).size() == 1);
+    profile.sampling.exact.emplace();
+    CHECK(find_findings(profile, annotator).size() == 2);
+    // Where the program executes more, the same mispredictions matter less.
+    profile.sampling.instructions = 5'000'000;
+    CHECK(find_findings(profile, annotator).size() == 1);
+    profile.sampling.instructions = 0;
+    CHECK(find_findings(profile, annotator).empty());
+}
+
 TEST_CASE("each kind of finding has its row") {
     for (std::size_t i = 0; i < finding_kinds.size(); ++i)
         CHECK(static_cast<std::size_t>(finding_kinds[i].kind) == i);
