@@ -524,6 +524,23 @@ int main() {
         self.assertIn(name, browser.text("h2"))
         self.assert_calm(browser)
 
+    def test_narrow_lists_have_names_without_arguments(self):
+        browser = self.browser(width=1000)
+        self.open(browser)
+        name = self.long_name(browser)
+        self.open_function(browser, name)
+        text, title = browser.evaluate("""(({textContent, title}) => [textContent, title])
+            (document.querySelector('select').selectedOptions[0])""")
+        self.assertRegex(text, r"% [\w:]+$")
+        self.assertIn(name, title)
+        self.open(browser, "#view=paths")
+        chains = browser.evaluate("""[...document.querySelectorAll('.chain')]
+            .map(({textContent, title}) => [textContent, title])""")
+        short = [text for text, title in chains if name in title]
+        self.assertNotEqual(short, [])
+        for text in short:
+            self.assertNotRegex(text, "<.*>")
+
     def test_a_cut_cell_has_its_text_as_title(self):
         browser = self.browser(width=1000)
         self.open(browser, "#view=branches")
@@ -534,6 +551,39 @@ int main() {
             return [cell.title, cell.innerText];
         })()""")
         self.assertEqual(title, text)
+
+
+class Names(Page):
+    BRIEF = {
+        "void std::sort<int*>(int*, int*)": "std::sort",
+        "std::pair<int, char> (anonymous namespace)::make<int>(int)": "(anonymous namespace)::make",
+        "A<&(B::c())>::operator()(int) const &": "A::operator()",
+        "std::ostream& operator<< <char>(std::ostream&, char)": "operator<<",
+        "Foo::operator bool() const": "Foo::operator bool",
+        "void foo<int>(int) [clone .part.0]": "foo [clone .part.0]",
+        "net/http.(*conn).serve": "net/http.(*conn).serve",
+        "<T as core::fmt::Display>::fmt": "<T as core::fmt::Display>::fmt",
+        "LazyCompile:*f (file.js:3)": "LazyCompile:*f",
+    }
+
+    def test_functions_to_choose_from_are_named_without_arguments(self):
+        self.take_exact_profile()
+        data = json.loads(self.profile_path.read_text())
+        locations = data["locations"]
+        hot = dict.fromkeys(locations[stack["frames"][-1]].get("function") for stack in data["stacks"])
+        full_names = dict(zip((name for name in hot if name), self.BRIEF))
+        for location in locations:
+            if location.get("function") in full_names:
+                location["function"] = full_names[location["function"]]
+        self.profile_path.write_text(json.dumps(data))
+        self.report()
+        browser = self.browser()
+        seen = {}
+        for link in ("#view=callers", "#view=code"):
+            self.open(browser, link)
+            seen.update({title: text.strip().partition("% ")[2] for title, text in browser.evaluate(
+                "[...document.querySelectorAll('select option')].map((each) => [each.title, each.text])")})
+        self.assertEqual({full: seen.get(full) for full in self.BRIEF}, self.BRIEF)
 
 
 class Large(Page):

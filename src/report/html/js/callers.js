@@ -188,8 +188,8 @@ class CallersView {
             },
             choices.map(
                 ([name, size]) => node(
-                    'option', {selected: name === this.name},
-                    `${percent(ratio(size, tree.total)).padStart(6)} ${abbreviated(name)}`)));
+                    'option', {selected: name === this.name, title: name},
+                    `${percent(ratio(size, tree.total)).padStart(6)} ${briefName(name)}`)));
         const warning = tree.deepest > 1 ? '' : node('p', {class: 'warning'}, noStacksText());
         return [
             node('h2', {class: 'name'}, openedName(this.name)), warning,

@@ -57,8 +57,8 @@ class CodeView {
             },
             others.map(
                 (each) => node(
-                    'option', {selected: each === around},
-                    `${percent(each.share).padStart(6)} ${each.shown}`)));
+                    'option', {selected: each === around, title: each.full},
+                    `${percent(each.share).padStart(6)} ${briefName(each.full)}`)));
         const toggles = [
             this.toggle(
                 'By source', 's', () => this.bySource,

@@ -58,10 +58,9 @@ function countedExactly(count, singular) {
     return `${exactCount(count)} ${singular}${count === 1 ? '' : 's'}`;
 }
 
-// A C++ name whose long argument lists are replaced by "<\u2026>" and "(\u2026)". Go's receivers
-// stay: "net/http.(*conn).serve".
-function abbreviated(name) {
-    if (name.length < 40) return name;
+// A name whose outermost lists in <> and () are replaced by what shown() makes of them: it gets the
+// list, the text before it, and the character behind it.
+function withLists(name, shown) {
     let text = '', list = '';
     const closes = {'<': '>', '(': ')'};
     const open = [];
@@ -75,9 +74,32 @@ function abbreviated(name) {
             list += each;
         if (open.length && each === open[open.length - 1] && name[i - 1] !== '-' &&
             (open.pop(), open.length === 0))
-            text += list.length > 14 && name[i + 1] !== '.' ? `${list[0]}\u2026${each}` : list;
+            text += shown(list, text, name[i + 1]);
     }
     return open.length ? name : text;
+}
+
+// A C++ name whose long argument lists are replaced by "<\u2026>" and "(\u2026)". Go's receivers
+// stay: "net/http.(*conn).serve".
+function abbreviated(name) {
+    if (name.length < 40) return name;
+    return withLists(
+        name,
+        (list, before, next) =>
+            list.length > 14 && next !== '.' ? `${list[0]}\u2026${list[list.length - 1]}` : list);
+}
+
+// A function's name alone, for narrow lists: without the arguments of templates, the parameters,
+// and the type of a template's result. Go's receivers and Rust's types stay.
+function briefName(name) {
+    const stays = (list, before, next) =>
+        list === '(anonymous namespace)' || before === '' || next === '.';
+    const text = withLists(name, (...each) => stays(...each) ? each[0] : '')
+                     .replace(/( const| volatile| noexcept| &&?)+(?= \[|$)/, '')
+                     .trim();
+    const hasResult = name.includes('>(') && !text.includes('operator ');
+    const plain = hasResult ? text.replace(/^[^[]* (?!namespace\)|\[)/, '') : text;
+    return plain || name;
 }
 
 // A module as reports name it. Just-in-time compilers make most code without a file.

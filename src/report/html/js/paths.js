@@ -21,12 +21,12 @@ class PathView {
         const names = [];
         for (const block of path.blocks) {
             const {function: around} = profile.place(this.blocks[block].at);
-            if (names[names.length - 1] !== around.shown) names.push(around.shown);
+            if (names[names.length - 1] !== around.full) names.push(around.full);
         }
         return names;
     }
     item({path, index}) {
-        const names = this.functionsOf(path);
+        const full = this.functionsOf(path), names = full.map(briefName);
         const item = node(
             'div', {
                 class: 'path-item',
@@ -46,7 +46,7 @@ class PathView {
                     `${shortCount(path.count)} \u00d7 ${path.instructions} insns, ${
                         counted(path.length, 'block')}`)),
             node(
-                'div', {class: 'chain', title: names.join(' \u2192 ')},
+                'div', {class: 'chain', title: full.join(' \u2192 ')},
                 names.length > 4 ? `${names.slice(0, 2).join(' \u2192 ')} \u2192 \u2026 \u2192 ${
                                        names[names.length - 1]}` :
                                    names.join(' \u2192 ')));

@@ -27,7 +27,8 @@ function route() {
 function drawViews() {
     byId('views').append(...shownViews.map(
         (view, i) => node(
-            'a', {href: `#view=${view.key}`, 'data-view': view.key}, view.title,
+            'a', {href: `#view=${view.key}`, 'data-view': view.key, title: view.title},
+            node('span', {class: 'title'}, view.title),
             node('kbd', {'aria-hidden': 'true'}, viewKeys[i] || ''))));
 }
 
