@@ -589,6 +589,34 @@ class Names(Page):
 class Large(Page):
     PROGRAM = "my %h; $h{$_ * 7919 % 1000} .= sprintf('%03d,', $_) for 1 .. 2000; print scalar %h"
 
+    def parts(self):
+        """The data of the page, by name."""
+        return {name: json.loads(text) for name, text in re.findall(
+            r'<script type="application/json" id="data-([^"]+)">(.*?)</script>',
+            self.page_path.read_text(), re.DOTALL)}
+
+    def test_code_that_was_not_executed_is_summarized(self):
+        if shutil.which("perl") is None:
+            self.skipTest("perl is not installed")
+        self.take_profile("perl", "-e", self.PROGRAM)
+        self.report()
+        parts = self.parts()
+        codes = [part["code"]["rows"] for name, part in parts.items() if name.startswith("code-")]
+        self.assertGreater(len(codes), 10)
+        summarized = 0
+        for rows in codes:
+            run = 0
+            for row in rows:
+                summarized += row[2] if len(row) == 3 else 0
+                is_cold = len(row) == 6 and row[2] == 0
+                run = run + 1 if is_cold and not row[5] else int(is_cold)
+                self.assertLessEqual(run, 16, row)
+        self.assertGreater(summarized, sum(len(rows) for rows in codes) / 10)
+        browser = self.browser()
+        self.open(browser, "#view=code")
+        self.assertIn("instructions never executed, 0x", browser.text())
+        self.assert_calm(browser)
+
     def test_a_large_profile_opens(self):
         """Reports how fast it is, but does not test that: it depends on the machine."""
         if shutil.which("perl") is None:

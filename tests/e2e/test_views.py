@@ -193,7 +193,7 @@ class RealPrograms(Views):
         rows = [dict(zip(table["columns"], row)) for row in table["rows"]]
         own, entries, code = (collections.Counter() for _ in range(3))
         for number, row in enumerate(rows):
-            name = row["full"] or row["name"]
+            name = row["name"] + (row["arguments"] or "")
             own[name] += row["self"]
             entries[name] += row["entries"]
             if row["code"]:

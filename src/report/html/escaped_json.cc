@@ -6,10 +6,8 @@
 namespace shadowprof {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> escapes = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> escapes = {{
     {"<", "\\u003c"},
-    {">", "\\u003e"},
-    {"&", "\\u0026"},
     {"\xe2\x80\xa8", "\\u2028"},
     {"\xe2\x80\xa9", "\\u2029"},
 }};
@@ -19,7 +17,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> escapes =
 Result<void> EscapedJson::write(std::string_view json) {
     buffer_.clear();
     while (!json.empty()) {
-        const auto plain = std::min(json.find_first_of("<>&\xe2"), json.size());
+        const auto plain = std::min(json.find_first_of("<\xe2"), json.size());
         buffer_ += json.substr(0, plain);
         json.remove_prefix(plain);
         if (json.empty()) break;

@@ -9,8 +9,9 @@
 namespace shadowprof {
 namespace {
 
-// Longer runs of instructions that were never executed are summarized.
-constexpr std::size_t longest_cold_run = 200;
+// Longer runs of instructions that were never executed are summarized. Most functions are mostly
+// such code, however little was sampled.
+constexpr std::size_t longest_cold_run = 16;
 constexpr std::size_t max_successors = 12, max_instruction_hazards = 8;
 // Source lines shown around those with instructions.
 constexpr std::uint32_t lines_around = 2;
@@ -20,7 +21,7 @@ constexpr std::uint32_t longest_gap = 12;
 class CodeWriter {
   public:
     CodeWriter(const PageData& page, const AnnotatedFunction& function, JsonWriter& json)
-        : page_(page), function_(function), json_(json) {}
+        : page_(page), function_(function), json_(json), shown_lines_(function.code.size()) {}
 
     void write() {
         json_.begin_object();
@@ -34,6 +35,7 @@ class CodeWriter {
                 cold_run(i, end);
                 i = end;
             } else {
+                shown_lines_[i] = code[i].line != 0;
                 instruction(code[i++]);
             }
         }
@@ -140,11 +142,12 @@ class CodeWriter {
         json_.end_array();
     }
 
-    // Writes pieces [first line, [lines]] for each file.
+    // Writes pieces [first line, [lines]] for each file, around the lines of instructions that are
+    // not summarized.
     void source() {
         std::map<std::string_view, std::set<std::uint32_t>> named;
-        for (const AnnotatedInstruction& instruction : function_.code)
-            if (instruction.line != 0) named[instruction.file].insert(instruction.line);
+        for (std::size_t i = 0; i < function_.code.size(); ++i)
+            if (shown_lines_[i]) named[function_.code[i].file].insert(function_.code[i].line);
         json_.begin_object();
         for (const auto& [path, numbers] : named) {
             const auto lines = page_.sources->lines(path);
@@ -177,6 +180,7 @@ class CodeWriter {
     const PageData& page_;
     const AnnotatedFunction& function_;
     JsonWriter& json_;
+    std::vector<bool> shown_lines_;  // by instruction: whether its line of source is shown
 };
 
 }  // namespace

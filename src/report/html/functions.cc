@@ -35,8 +35,8 @@ class FunctionList {
         json.member("sampled", !page_.profile.sampling.exact.has_value());
         write_modules(json);
         json.key("functions");
-        begin_table(json, {"name", "full", "module", "start", "self", "share", "error", "total",
-                           "entries", "back_edges", "file", "line", "code"});
+        begin_table(json, {"name", "arguments", "module", "start", "self", "share", "error",
+                           "total", "entries", "back_edges", "file", "line", "code"});
         // Writing must not add functions; looking up names only reads symbols.
         const auto& functions = page_.places.functions();
         for (std::size_t i = 0; i < functions.size(); ++i) write_row(functions[i], at(i), json);
@@ -78,15 +78,18 @@ class FunctionList {
                    JsonWriter& json) {
         auto& symbols = page_.annotator.symbols();
         const auto& modules = page_.profile.modules;
-        const auto name = function_name(modules, symbols, function.somewhere);
+        // The full name is the name and what follows it. Where more than its end was left out, the
+        // full one is the name.
         const auto full = full_function_name(modules, symbols, function.somewhere);
+        auto name = function_name(modules, symbols, function.somewhere);
+        if (!full.starts_with(name)) name = full;
         const CodeSymbol& begin = symbols.symbol(function.at());
         json.begin_array();
         json.value(name);
         if (full == name)
             json.null();
         else
-            json.value(full);
+            json.value(std::string_view(full).substr(name.size()));
         json.value(function.module);
         if (function.start)
             json.value(hex_text(*function.start));

@@ -91,7 +91,7 @@ class HtmlReport {
     template <typename Write>
     Result<void> element(std::string_view name, Write write_data) {
         return write_page_element(sink_, name, [&](ByteSink& escaped) {
-            JsonWriter json(escaped);
+            JsonWriter json(escaped, JsonLayout::dense);
             write_data(page_, json);
             return json.finish();
         });

@@ -44,8 +44,9 @@ void write_functions(const PageData& page, const std::vector<std::size_t>& with_
 // A function with all that is known of its instructions.
 void write_code(const PageData& page, const AnnotatedFunction& function, JsonWriter& json);
 
-// Objects in several parts.
+// A row without names, as there are many: the script's valueOf() has the members.
 void write_value(const PageData& page, const ValueProfile& value, JsonWriter& json);
+// Objects in several parts.
 void write_load(const PageData& page, const LoadLatency& load, JsonWriter& json);
 void write_moves(const AddressMoves& moves, JsonWriter& json);
 

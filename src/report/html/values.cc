@@ -1,8 +1,10 @@
 // Writes results of instructions and their frequencies.
 #include <algorithm>
+#include <cmath>
 
 #include "base/text/text_format.h"
 #include "profile/kinds/values/value_text.h"
+#include "profile/statistics/batch_means.h"
 #include "report/html/page_data.h"
 
 namespace shadowprof {
@@ -11,68 +13,61 @@ namespace {
 constexpr std::size_t max_values = 500, max_top_values = 6, max_callers = 4, max_caller_top = 3,
                       max_caller_chain = 4;
 
-// Writes "7" and "0x7"; for vectors and floating-point numbers only the readable text.
+// Rows of a value's text, its count and the count's error.
 void write_top(const std::vector<TopValue>& top, ValueType type, std::size_t most,
                JsonWriter& json) {
-    json.key("top");
     json.begin_array();
     for (std::size_t i = 0; i < std::min(top.size(), most); ++i) {
-        const auto& value = top[i].value;
-        const auto [kind, lane_bytes] = canonical(type, static_cast<std::uint32_t>(value.size()));
-        const bool is_one_integer =
-            kind == ValueType::Kind::integer && lane_bytes == value.size() && value.size() <= 8;
         json.begin_array();
-        json.value(value_text(value, type));
-        json.value(is_one_integer ? value_hex(value) : "");
+        json.value(value_text(top[i].value, type));
         json.value(top[i].count);
-        json.value(top[i].error);
+        json.value(tenths_upwards(top[i].error));
         json.end_array();
     }
     json.end_array();
 }
 
+// Without digits that no view shows; a lower bound must not become larger.
 void write_invariance(const std::optional<Invariance>& invariance, JsonWriter& json) {
-    if (!invariance) return;
-    json.member("invariance", invariance->share);
-    json.member("invariance_lower_bound", invariance->lower_bound);
+    constexpr double steps = 1e4;
+    json.value(invariance ? std::optional(std::round(invariance->share * steps) / steps)
+                          : std::nullopt);
+    json.value(invariance ? std::optional(std::floor(invariance->lower_bound * steps) / steps)
+                          : std::nullopt);
 }
 
 void write_caller(const PageData& page, const CallerValues& by, ValueType type, JsonWriter& json) {
-    json.begin_object();
-    json.key("chain");
+    json.begin_array();
     json.begin_array();
     for (std::size_t i = 0; i < std::min(by.callers.size(), max_caller_chain); ++i)
         json.value(page.places.place(by.callers[i]));
     json.end_array();
-    json.member("count", by.count);
-    write_invariance(by.invariance, json);
+    json.value(by.count);
     write_top(by.top, type, max_caller_top, json);
-    json.end_object();
+    json.end_array();
 }
 
 }  // namespace
 
 void write_value(const PageData& page, const ValueProfile& value, JsonWriter& json) {
-    json.begin_object();
-    json.member("at", page.places.place(value.at));
-    json.member("operand", printable(value.operand));
-    json.member("type", value_type(value.type, value.width_bytes));
-    json.member("count", value.count);
+    json.begin_array();
+    json.value(page.places.place(value.at));
+    json.value(printable(value.operand));
+    json.value(value_type(value.type, value.width_bytes));
+    json.value(value.count);
     write_invariance(value.invariance, json);
-    if (is_constant_by_design(page.annotator.symbols().instruction_text(value.at)))
-        json.member("constant", true);
+    json.value(is_constant_by_design(page.annotator.symbols().instruction_text(value.at)) ? 1 : 0);
     write_top(value.top, value.type, max_top_values, json);
     // If there is only one value, callers make no difference.
     constexpr double always_the_same = 0.999;
     if (!value.by_caller.empty() && share_of(value.invariance) < always_the_same) {
-        json.member("contexts", value.by_caller.size());
-        json.key("callers");
+        json.value(value.by_caller.size());
         json.begin_array();
         for (std::size_t i = 0; i < std::min(value.by_caller.size(), max_callers); ++i)
             write_caller(page, value.by_caller[i], value.type, json);
         json.end_array();
     }
-    json.end_object();
+    json.end_array();
 }
 
 void write_values(const PageData& page, JsonWriter& json) {

@@ -29,7 +29,7 @@ void JsonWriter::begin(char bracket) {
 void JsonWriter::end(char bracket) {
     const bool had_elements = has_elements_.back() != 0;
     has_elements_.pop_back();
-    if (had_elements && has_elements_.size() < deepest_on_own_lines) new_line();
+    if (had_elements && !is_dense_ && has_elements_.size() < deepest_on_own_lines) new_line();
     put(bracket);
 }
 
@@ -40,15 +40,15 @@ void JsonWriter::new_line() {
 
 void JsonWriter::before_value() {
     if (std::exchange(after_key_, false) || has_elements_.empty()) return;
-    const bool own_line = has_elements_.size() <= deepest_on_own_lines;
-    if (has_elements_.back()) put(own_line ? "," : ", ");
+    const bool own_line = !is_dense_ && has_elements_.size() <= deepest_on_own_lines;
+    if (has_elements_.back()) put(own_line || is_dense_ ? "," : ", ");
     has_elements_.back() = true;
     if (own_line) new_line();
 }
 
 void JsonWriter::key(std::string_view name) {
     value(name);
-    put(": ");
+    put(is_dense_ ? ":" : ": ");
     after_key_ = true;
 }
 

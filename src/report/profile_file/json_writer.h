@@ -13,12 +13,16 @@
 
 namespace shadowprof {
 
-// Writes one JSON document. Members of the outermost object and elements of the containers directly
-// in it are on lines of their own; deeper values stay on their line. Invalid UTF-8 is replaced by
+// `readable`: members of the outermost object and elements of the containers directly in it are on
+// lines of their own; deeper values stay on their line. `dense`: no blanks.
+enum class JsonLayout : std::uint8_t { readable, dense };
+
+// Writes one JSON document. Invalid UTF-8 is replaced by
 // U+FFFD. Infinities and NaN, which JSON lacks, are written as 0.
 class JsonWriter {
   public:
-    explicit JsonWriter(ByteSink& sink) : sink_(sink), buffer_(buffer_bytes) {}
+    explicit JsonWriter(ByteSink& sink, JsonLayout layout = JsonLayout::readable)
+        : sink_(sink), is_dense_(layout == JsonLayout::dense), buffer_(buffer_bytes) {}
 
     void begin_object() { begin('{'); }
     void end_object() { end('}'); }
@@ -100,6 +104,7 @@ class JsonWriter {
     static constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 
     ByteSink& sink_;
+    bool is_dense_;
     std::vector<char> buffer_;
     std::size_t used_ = 0;  // of the buffer
     std::uint64_t flushed_bytes_ = 0;

@@ -45,6 +45,22 @@ TEST_CASE("texts of any length come out whole, wherever the buffer ends") {
     }
 }
 
+TEST_CASE("dense documents have no blanks but those in texts") {
+    StringSink sink;
+    JsonWriter json(sink, JsonLayout::dense);
+    json.begin_object();
+    json.member("a b", 1);
+    json.array("list", std::vector<int>{1, 2}, [&](int each) {
+        json.begin_array();
+        json.value(each);
+        json.value("x, y: z");
+        json.end_array();
+    });
+    json.end_object();
+    REQUIRE(json.finish());
+    CHECK(sink.text() == "{\"a b\":1,\"list\":[[1,\"x, y: z\"],[2,\"x, y: z\"]]}\n");
+}
+
 TEST_CASE("after the sink has failed, it is not written to, and lists end early") {
     FailingSink sink;
     JsonWriter json(sink);

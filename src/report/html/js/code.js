@@ -297,7 +297,7 @@ class CodeView {
         } else if (known.to && !/^jmp 0x/.test(text)) {
             shown.push(node('span', {class: 'fact'}, '\u2192 ', this.placeTarget(known.to[0][0])));
         }
-        for (const value of (known.values || []).filter(isTelling).slice(0, 2))
+        for (const value of (known.values || []).map(valueOf).filter(isTelling).slice(0, 2))
             shown.push(node(
                 'span', {class: 'fact value'}, valueBar(value),
                 node('code', {}, ` ${value.operand} = ${valueText(value)}`),
@@ -336,7 +336,7 @@ class CodeView {
                 node(
                     'div', {class: 'blocks'},
                     known.to ? targetDetails(known, (place) => this.placeTarget(place)) : '',
-                    (known.values || []).map(valueDetails),
+                    (known.values || []).map(valueOf).map(valueDetails),
                     known.load ? loadDetails(known.load) : '',
                     known.moves ? movesDetails(known.moves) : '',
                     hazards.length ?

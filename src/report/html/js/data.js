@@ -33,7 +33,7 @@ const profile = {
         for (const each of this.functions) uses.set(each.name, (uses.get(each.name) || 0) + 1);
         this.functions.forEach((each, index) => {
             each.index = index;
-            each.full = each.full || each.name;
+            each.full = each.name + (each.arguments || '');
             each.shown = abbreviated(each.name);
             each.id = uses.get(each.name) === 1 ?
                 each.name :

@@ -2,14 +2,40 @@
 
 const integerType = /^u\d+$/;
 
+// A value's row in the data with its members' names.
+function valueOf(
+    [at, operand, type, count, invariance, invarianceBound, constant, top, contexts, callers]) {
+    return {
+        at,
+        operand,
+        type,
+        count,
+        invariance,
+        invarianceBound,
+        constant,
+        top,
+        contexts,
+        callers: (callers || []).map(([chain, count, top]) => ({chain, count, top}))
+    };
+}
+
+// In hexadecimal; empty for what is no single integer.
+function hexOf(text, type) {
+    return integerType.test(type) ? `0x${BigInt(text).toString(16)}` : '';
+}
+
 // Small integers, also negative ones, in decimal; likely addresses and masks in hexadecimal.
-function shortValue([text, hex], type) {
-    if (!hex || !integerType.test(type)) return text;
+function shortValue([text], type) {
+    const hex = hexOf(text, type);
+    if (!hex) return text;
     const bits = Number(type.slice(1));
     let number = BigInt(text);
     if (bits >= 32 && number >> BigInt(bits - 1)) number -= 1n << BigInt(bits);
     return number > -100000n && number < 100000n ? String(number) : hex;
 }
+
+// Decimal and hexadecimal.
+function valueTitle(text, type) { return [text, hexOf(text, type)].filter(Boolean).join('\n'); }
 
 function valueText(value) {
     return value.top.length === 0 ? '' : shortValue(value.top[0], value.type);
@@ -17,35 +43,33 @@ function valueText(value) {
 
 // The lower bound of the invariance, if it is less than the invariance.
 function lowerBound(value) {
-    const bound = Math.floor(1000 * value.invariance_lower_bound) / 1000;
+    const bound = Math.floor(1000 * value.invarianceBound) / 1000;
     return percent(bound) === percent(value.invariance) ? '' : `\u2265 ${percent(bound)}`;
 }
 
 // Whether a value is worth showing beside its instruction: it is often the same but not constant by
 // design.
-function isTelling(value) {
-    return !value.constant && value.invariance >= 0.3;
-}
+function isTelling(value) { return !value.constant && value.invariance >= 0.3; }
 
 // The most frequent values as parts of a bar. The share of all others is left blank.
 function valueBar(value) {
     const parts =
-        value.top.slice(0, 5).map(([, , count], i) => [ratio(count, value.count), `value-${i}`]);
+        value.top.slice(0, 5).map(([, count], i) => [ratio(count, value.count), `value-${i}`]);
     return stackedBar(
         parts,
         value.top.slice(0, 5)
-            .map((top) => `${shortValue(top, value.type)} ${percent(ratio(top[2], value.count))}`)
+            .map((top) => `${shortValue(top, value.type)} ${percent(ratio(top[1], value.count))}`)
             .join('\n'));
 }
 
 function distribution(top, count, type) {
-    const sum = top.reduce((all, [, , each]) => all + each, 0);
+    const sum = top.reduce((all, [, each]) => all + each, 0);
     const rows = top.map((each) => {
-        const [text, hex, times, error] = each;
+        const [text, times, error] = each;
         return node(
             'tr', {},
             node(
-                'td', {class: 'code number', title: [text, hex].filter(Boolean).join('\n')},
+                'td', {class: 'code number', title: valueTitle(text, type)},
                 shortValue(each, type)),
             node(
                 'td', {class: 'share'}, bar(ratio(times, count)),
@@ -68,15 +92,12 @@ function callerChain(chain) {
 }
 
 function valueDetails(value) {
-    const callers = (value.callers || [])
-                        .map(
-                            (by) => node(
-                                'div', {class: 'block'},
-                                node(
-                                    'h4', {}, callerChain(by.chain),
-                                    ` \u2014 ${counted(by.count, 'execution')}`),
-                                distribution(by.top, by.count, value.type)));
-    const more = value.callers && value.contexts > value.callers.length ?
+    const callers = value.callers.map(
+        (by) => node(
+            'div', {class: 'block'},
+            node('h4', {}, callerChain(by.chain), ` \u2014 ${counted(by.count, 'execution')}`),
+            distribution(by.top, by.count, value.type)));
+    const more = value.contexts > value.callers.length ?
         node('p', {class: 'faint'}, `and ${value.contexts - value.callers.length} callers more`) :
         '';
     return node(

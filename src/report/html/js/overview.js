@@ -188,7 +188,8 @@ function leastForeseeable() {
 function mostInvariant() {
     if (!hasPart('values')) return '';
     const hot = part('values')
-                    .values.filter((value) => value.invariance >= 0.5)
+                    .values.map(valueOf)
+                    .filter((value) => value.invariance >= 0.5)
                     .sort((a, b) => b.invariance * b.count - a.invariance * a.count)
                     .slice(0, 5);
     if (hot.length === 0) return '';

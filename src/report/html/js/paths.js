@@ -130,7 +130,8 @@ class PathView {
         this.lastLine = line;
         return box;
     }
-    instruction(address, text, [, , , , value]) {
+    instruction(address, text, [, , , , known]) {
+        const value = known && valueOf(known);
         return node(
             'div', {class: 'path-line'}, node('span', {class: 'address'}, address.slice(2)),
             instructionText(text),

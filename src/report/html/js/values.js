@@ -2,7 +2,7 @@
 
 function showValues(container) {
     const data = part('values');
-    const rows = data.values.map((value, i) => ({...value, gain: data.gains[i]}));
+    const rows = data.values.map((value, i) => ({...valueOf(value), gain: data.gains[i]}));
     const weight = (value) => (value.invariance || 0) * value.count;
     const of = (value) => value.at;
     const constants =
@@ -27,10 +27,10 @@ function showValues(container) {
                 {
                     title: 'Result',
                     class: 'code result',
-                    cell: (value) => value.invariance === undefined ?
+                    cell: (value) => value.invariance === null ?
                         value.operand :
                         node(
-                            'span', {title: value.top[0].slice(0, 2).filter(Boolean).join('\n')},
+                            'span', {title: valueTitle(value.top[0][0], value.type)},
                             `${value.operand} = ${valueText(value)}`)
                 },
                 {
@@ -38,11 +38,13 @@ function showValues(container) {
                     class: 'share',
                     hint: 'share of the most frequent value, and what it is at least',
                     value: (value) => value.invariance || 0,
-                    cell: (value) => value.invariance === undefined ?
+                    cell: (value) => value.invariance === null ?
                         node('span', {class: 'faint'}, 'rarely the same') :
-                        [valueBar(value),
-                         node('span', {class: 'percent'}, percent(value.invariance)),
-                         node('span', {class: 'margin'}, lowerBound(value))]
+                        [
+                            valueBar(value),
+                            node('span', {class: 'percent'}, percent(value.invariance)),
+                            node('span', {class: 'margin'}, lowerBound(value))
+                        ]
                 },
                 ...(data.gains.some((gain) => gain > 0) ? [{
                     title: 'By caller',
