@@ -31,8 +31,7 @@ constexpr double min_invariance_found = 0.9, min_unchanged = 0.95, min_target = 
 constexpr double min_loads = 30;
 // The least number that a branch must certainly have.
 constexpr double min_mispredictions_per_thousand_instructions = 0.5;
-// The usual cost of a misprediction in cycles: AMD, Software Optimization Guide for the AMD Zen4
-// Microarchitecture, 2.8.
+// A round number for the cost of a misprediction in cycles, which is 10 to 20 on most processors.
 constexpr double misprediction_cycles = 13;
 // Approximate costs of hazards in cycles: Intel, Optimization Reference Manual, 3.6.4 and 3.6.8.
 constexpr double hazard_cycles[hazard_kinds] = {12, 5, 2, 10};

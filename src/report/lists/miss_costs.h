@@ -15,9 +15,8 @@ struct UsualLatency {
     std::string_view level;  // as LatencyLevel::name
     double cycles = 0;
 };
-// Used where no latencies were measured. Those of Zen 4 (AMD, Software Optimization Guide for the
-// AMD Zen4 Microarchitecture, 2.6), whose caches the default model has as well; memory in 75 ns at
-// 4 GHz.
+// Used where no latencies were measured: round numbers for a server processor of 2023, with memory
+// in some 80 ns. They decide an order, not a time.
 inline constexpr std::array<UsualLatency, 4> usual_latencies{
     {{"L1", 4}, {"L2", 14}, {"L3", 50}, {"memory", 350}}};
 

@@ -65,11 +65,11 @@ struct Run {
         return profile;
     }
     std::uint64_t looks() const { return profile().sampling.counters.at("looks"); }
-    // Whether a location is among the first bytes of a function of this program, in which it has
-    // its calls and its loops.
+    // Whether a location is in a function of this program, which sanitizers make some hundred bytes
+    // long, or in one of the few behind it.
     template <typename Function>
     auto is_in(Function* function) {
-        constexpr std::uint64_t bytes = 64;
+        constexpr std::uint64_t bytes = 1024;
         const auto map = read_memory_map(::getpid());
         REQUIRE(map);
         const GuestAddress at{reinterpret_cast<std::uint64_t>(function)};
@@ -92,22 +92,24 @@ struct Run {
 
 TEST_CASE("a thread that computes is found in its stack, for the time that it ran") {
     Shared<Facts> facts;
-    Run run([&] { return spin_deeply(*facts, 3); });
+    constexpr int depth = 20;
+    Run run([&] { return spin_deeply(*facts, depth); });
     REQUIRE(run.until([&] { return run.looks() >= 20; }));
     const auto profile = run.profile();
     std::uint64_t time_ns = 0, looks = 0, whole = 0;
     for (const LookedStack& each : profile.looked_stacks) {
         time_ns += each.time_ns;
         looks += each.looks;
-        const bool is_whole = std::ranges::count_if(each.frames, run.is_in(&spin_deeply)) > 3 &&
+        const bool is_whole = std::ranges::count_if(each.frames, run.is_in(&spin_deeply)) > depth &&
                               run.is_in(&spin_for)(each.frames.back());
         if (is_whole) whole += each.looks;
     }
     CHECK(looks == profile.sampling.counters.at("looks"));
-    CHECK(profile.sampling.counters.at("looks_in_kernel") == 0);
+    // A processor that the host takes away for a moment looks like one at work in the kernel.
+    CHECK(profile.sampling.counters.at("looks_in_kernel") * 4 <= looks);
     CHECK(profile.sampling.counters.at("looks_lost") == 0);
-    // Some may be in the loop around spin_for().
-    CHECK(whole * 10 >= looks * 8);
+    // Some may be in the loop around spin_for(), and the first copy of the stack is too small.
+    CHECK(whole * 10 >= looks * 6);
     REQUIRE(profile.threads.size() == 1);
     CHECK(profile.threads[0].tid == facts->busy);
     CHECK(profile.threads[0].time_ns == time_ns);

@@ -25,8 +25,8 @@ constexpr milliseconds longest_sleep{250};
 constexpr milliseconds min_sleep{1};
 // How long before a look we wait on the processor of a thread.
 constexpr Sampler::Clock::duration look_ahead = std::chrono::microseconds(500);
-// The part of a budget that looks at threads may take (ThreadLooks), and the part that they take of a
-// large one.
+// The part of a budget that looks at threads may take (ThreadLooks), and the part that they take of
+// a large one.
 constexpr double max_share_for_looks = 0.3, share_for_looks = 0.1;
 // A target whose system calls are watched may make the next one before the last status is handled.
 // After this many statuses, other work has its turn.
