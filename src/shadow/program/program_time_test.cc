@@ -32,14 +32,14 @@ int spin_until_stopped(Facts& facts) {
 }
 
 // A call that is no tail call, with a large frame.
-__attribute__((noipa)) int spin_deeply(Facts& facts, int depth) {
+__attribute__((noinline)) int spin_deeply(Facts& facts, int depth) {
     std::array<volatile char, 1024> frame;
     frame[0] = static_cast<char>(depth);
     const int result = depth == 0 ? spin_until_stopped(facts) : spin_deeply(facts, depth - 1);
     return result + frame[0] * 0;
 }
 
-__attribute__((noipa)) int call_the_kernel() {
+__attribute__((noinline)) int call_the_kernel() {
     std::array<char, 65536> bytes;
     int calls = 0;
     while (::getrandom(bytes.data(), bytes.size(), 0) > 0) ++calls;
