@@ -123,9 +123,9 @@ class FullLists {
     }
     void scripts() {
         show(
-            hot_scripts(profile_, request_.weight), script_keys,
+            hot_scripts(profile_, StackWeight::instructions), script_keys,
             [](const HotScriptFunction& f) { return f.at; },
-            [&](const auto& list) { sink_.scripts(list, request_.weight); });
+            [&](const auto& list) { sink_.scripts(list, StackWeight::instructions); });
     }
     // A path belongs to all functions of its blocks.
     void paths() {

@@ -42,11 +42,10 @@ struct TimeWeights {
     std::uint64_t looks = 0;  // in the known strata
 };
 
-// Computes the weights. `looks` are by function. Only samples that began in the
-// program's own code are weighted, as looks see the calls of no other code. There are no known
-// strata, and all factors are 1, if any sample had several threads, if there are too few samples or
-// looks, or if looks have not seen the whole time: they miss threads that live for a few
-// milliseconds.
+// Computes the weights. `looks` are those in the program's own code, by function. Only samples that
+// began there are weighted. There are no known strata, and all factors are 1, if any sample had
+// several threads, if there are too few samples or looks, or if looks have not seen the whole time:
+// they miss threads that live for a few milliseconds.
 TimeWeights weigh_by_time(std::span<const SampleOrigin> samples,
                           const std::map<SampleOrigin::Function, std::uint64_t>& looks,
                           double ns_per_look);
