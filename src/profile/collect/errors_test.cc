@@ -233,7 +233,7 @@ void check_coverage(const Experiment& experiment) {
     CAPTURE(experiment.denser);
     CAPTURE(experiment.faster);
     const auto coverage = coverage_of(experiment);
-    CHECK(coverage.size() == 5);
+    CHECK(coverage.size() == 4);
     for (const auto& entry : coverage) {
         CAPTURE(entry.first);
         CHECK(entry.second.intervals == MarkovProgram::functions * experiment.profiles);

@@ -168,17 +168,19 @@ TEST_CASE("a thread is looked at where it runs, and not from another processor")
 
 TEST_CASE("a moment that we were late for is left out, unless most are") {
     LookedAt run([] { return static_cast<int>(spin_for(~std::uint64_t{0})); });
-    const auto late_look = [&] {
-        return run.looks.look(*run.tree, {}, run.looks.next() + std::chrono::milliseconds(1));
+    const auto look_after = [&](Clock::duration delay) {
+        const auto moment = run.looks.next() + delay;
+        std::this_thread::sleep_until(moment);
+        return run.looks.look(*run.tree, {}, moment);
     };
     run.looks.look(*run.tree, {}, Clock::now());
-    for (int i = 0; i < 5; ++i) run.looks.look(*run.tree, {}, run.looks.next());
+    for (int i = 0; i < 5; ++i) look_after({});
     CHECK(run.looks.late() == 0);
     const auto next = run.looks.next();
-    CHECK(late_look().empty());
+    CHECK(look_after(std::chrono::milliseconds(1)).empty());
     CHECK(run.looks.late() == 1);
     CHECK(run.looks.next() > next);
-    CHECK(wait_until([&] { return !late_look().empty(); }));
+    CHECK(wait_until([&] { return !look_after(std::chrono::milliseconds(1)).empty(); }));
 }
 
 TEST_CASE("looks are rarer where they cost more") {
