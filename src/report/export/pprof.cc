@@ -153,7 +153,7 @@ class PprofBuilder {
     using Amounts = std::array<std::uint64_t, std::size(sample_types)>;
 
     void add_stack(const Stack& stack) {
-        if (stack.frames.empty() || stack.instructions == 0) return;
+        if (stack.frames.empty() || (stack.instructions == 0 && stack.time_ns == 0)) return;
         std::vector<std::uint64_t> leaf_first;
         for (std::size_t i = stack.frames.size(); i-- > 0;)
             leaf_first.push_back(location_id(stack.frames[i], i + 1 == stack.frames.size()));
