@@ -27,6 +27,7 @@
 #include "profile/kinds/threads/thread_profile.h"
 #include "profile/kinds/times/place_time.h"
 #include "profile/kinds/values/value_profile.h"
+#include "profile/kinds/waits/wait.h"
 #include "profile/timeline.h"
 
 namespace shadowprof {
@@ -234,6 +235,7 @@ struct Profile {
     std::vector<AddressPattern> addresses;
     std::vector<DataStream> streams;
     std::vector<SystemCall> system_calls;
+    std::vector<Wait> waits;
     std::vector<Allocation> allocations;
     std::vector<CallCost> call_costs;
     std::vector<PredictedBranch> branches;

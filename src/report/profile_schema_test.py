@@ -52,9 +52,9 @@ def is_optional(path):
         or path[0] == "cache" and "store" in str(path[-1]) \
         or path == ("timeline",) or path[0] == "timeline" and path[-1] in ("start_us", "end_us") \
         and path[1] == "threads" \
-        or path in (("probes",), ("times",), ("system_calls",), ("allocations",), ("branches",), ("call_costs",), ("branch_model",), ("cache",),
+        or path in (("probes",), ("times",), ("waits",), ("system_calls",), ("allocations",), ("branches",), ("call_costs",), ("branch_model",), ("cache",),
                     ("cache_model",)) \
-        or path[0] != "times" and path[-1] in ("time_ns", "time_error_ns") \
+        or path[0] not in ("times", "waits") and path[-1] in ("time_ns", "time_error_ns") \
         or path[0] == "latency" and path[-1] in LATENCY_DETAILS or path[2:3] == ("levels",)
 
 
@@ -125,6 +125,8 @@ WRONG = [
     (("system_calls", 0, "at"), "main"),
     (("system_calls", 0, "count"), -1),
     (("system_calls", 1, "bytes"), -1),
+    (("waits", 0, "thread"), 7),
+    (("waits", 0, "time_ns"), "long"),
     (("allocations", 0, "bytes"), -1),
     (("allocations", 0, "callers"), "main"),
     (("system_calls", 1, "failed"), "some"),

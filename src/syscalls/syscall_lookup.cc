@@ -65,4 +65,9 @@ const SyscallFacts* find_syscall_facts(std::uint64_t number) {
     return nullptr;
 }
 
+std::string syscall_name(std::uint64_t number) {
+    const SyscallFacts* found = find_syscall_facts(number);
+    return found ? std::string(found->name) : "syscall_" + std::to_string(number);
+}
+
 }  // namespace shadowprof

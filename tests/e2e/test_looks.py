@@ -68,7 +68,7 @@ class Looks(TestCase):
         self.assert_shares(profile)
         self.assertLess(looks(profile, "_in_kernel"), looks(profile) / 10)
         summary = self.shadowprof("report", self.profile_path).stdout.decode()
-        self.assertIn(" looks at threads: ", summary)
+        self.assertIn(" looks: ", summary)
 
     def test_stacks_have_their_callers_and_the_same_time_as_functions(self):
         profile = self.looked_at("alone", kinds="stack")

@@ -192,7 +192,12 @@ Result<void> fit_exact_mode(RunRequest& request) {
                      "--live cannot be used with --mode=exact, whose counts are known only at the "
                      "end; --progress shows how far it is"};
     auto& profiles = options.profiles;
-    if (!request.profiles_are_asked_for) profiles = profiles.without<ValueList, LatencyList>();
+    if (!request.profiles_are_asked_for)
+        profiles = profiles.without<ValueList, LatencyList, WaitList>();
+    if (profiles.has<WaitList>() && profiles != ProfileKinds::all())
+        request.notes.emplace_back(
+            "waits are not collected: in --mode=exact the program's threads do not run by "
+            "themselves");
     if (!request.every && profiles.has<ValueList>() && profiles.has_any_of(exact_reference_kinds)) {
         profiles = profiles.without<HazardList, StreamList, CacheList>();
         request.notes.emplace_back(

@@ -15,6 +15,7 @@ struct KindOption {
 struct TableNames {
     std::string_view title;   // "System calls by caller"
     std::string_view plural;  // "system calls", in "no system calls in the profile"
+    bool is_time = false;     // heat() is in nanoseconds
 };
 
 }  // namespace shadowprof

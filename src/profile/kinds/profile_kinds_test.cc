@@ -8,7 +8,8 @@ namespace shadowprof::profile_kinds_test {
 
 TEST_CASE("without a request the usual kinds are collected") {
     const ProfileKinds usual;
-    CHECK(usual == ProfileKinds::of<EdgeList, PathList, StackList, ValueList, CallList>());
+    CHECK(usual ==
+          ProfileKinds::of<EdgeList, PathList, StackList, ValueList, CallList, WaitList>());
     CHECK(usual.has<EdgeList>());
     CHECK_FALSE(usual.has<LatencyList>());
     CHECK(usual.with<LatencyList>().has<LatencyList>());
@@ -24,10 +25,10 @@ TEST_CASE("a kind that is derived takes what it is derived from") {
     CHECK(ProfileKinds::of<EdgeList>().has_any_of(ProfileKinds::of<MethodList>()));
 }
 
-TEST_CASE("latency is not of samples, all others are") {
+TEST_CASE("latency and waits are not of samples, all others are") {
     CHECK_FALSE(ProfileKinds::none().has_any_of(ProfileKinds::all()));
     CHECK(ProfileKinds::of<LatencyList>().has_any_of(ProfileKinds::all()));
-    CHECK_FALSE(ProfileKinds::of<LatencyList>().has_any_of_samples());
+    CHECK_FALSE(ProfileKinds::of<LatencyList, WaitList>().has_any_of_samples());
     CHECK(ProfileKinds::of<HazardList>().has_any_of_samples());
 }
 

@@ -30,7 +30,7 @@ namespace shadowprof {
 //   of_whole_run_alone  phases do not have it; a note uses this name for it
 using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, ValueList, HazardList,
                          AddressList, ThreadList, TimeList, LatencyList, StreamList, SystemCallList,
-                         AllocationList, CallCostList, BranchList, CacheList, ProbeList>;
+                         WaitList, AllocationList, CallCostList, BranchList, CacheList, ProbeList>;
 
 // The kinds that --profiles can name, in the order in which they are listed. Such a kind also has:
 //
@@ -42,7 +42,7 @@ using Kinds = std::tuple<EdgeList, PathList, StackList, CallList, MethodList, Va
 //   table               optional: TableNames. Reports and pages then show the kind as a table of
 //                       its fields; otherwise they have their own list for it
 using KindsOnRequest = std::tuple<EdgeList, PathList, StackList, ValueList, CallList, MethodList,
-                                  LatencyList, StreamList, HazardList, SystemCallList,
+                                  LatencyList, StreamList, HazardList, SystemCallList, WaitList,
                                   AllocationList, CallCostList, BranchList, CacheList>;
 
 // Calls visit.operator()<Kind>() for each type in the tuple.

@@ -23,7 +23,8 @@ class RandomProfiles {
         for (std::uint64_t i = below(20); i > 0; --i)
             p.paths.push_back({{location(p), location(p)}, below(3), count(), error()});
         for (std::uint64_t i = below(20); i > 0; --i)
-            p.stacks.push_back({{location(p)}, count(), below(9), error()});
+            // One that no sample has has no error.
+            p.stacks.push_back({{location(p)}, count(), 1 + below(8), error()});
         for (std::uint64_t i = below(20); i > 0; --i)
             p.calls.push_back({location(p), location(p), count(), error()});
         for (std::uint64_t i = below(20); i > 0; --i)
@@ -42,6 +43,8 @@ class RandomProfiles {
             p.system_calls.push_back({location(p), word(), {location(p)}, count()});
         for (auto& call : p.system_calls)
             if (below(2) == 0) call.failed = call.bytes = count();
+        for (std::uint64_t i = below(9); i > 0; --i)
+            p.waits.push_back({word(), location(p), word(), {location(p)}, count(), count()});
         for (std::uint64_t i = below(9); i > 0; --i)
             p.allocations.push_back({location(p), {location(p)}, count(), count()});
         for (std::uint64_t i = below(9); i > 0; --i)

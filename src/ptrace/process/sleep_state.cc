@@ -112,20 +112,29 @@ UniqueFd open_call_file(pid_t pid, pid_t tid) {
 
 }  // namespace
 
-std::optional<SleepingCall> SleepingCall::parse(std::string_view text) {
-    SleepingCall call;
+std::optional<SleepingThread> SleepingThread::parse(std::string_view text) {
+    SleepingThread thread;
     const char* const end = text.data() + text.size();
-    auto [at, error] = std::from_chars(text.data(), end, call.number);
+    auto [at, error] = std::from_chars(text.data(), end, thread.call.number);
     if (error != std::errc{}) return std::nullopt;  // "running", "-1 ..."
-    for (std::uint64_t& argument : call.arguments) {
+    auto read = [&, at = at](std::uint64_t& number) mutable {
         constexpr std::string_view prefix = " 0x";
         if (!std::string_view(at, static_cast<std::size_t>(end - at)).starts_with(prefix))
-            return std::nullopt;
-        const auto parsed = std::from_chars(at + prefix.size(), end, argument, 16);
-        if (parsed.ec != std::errc{}) return std::nullopt;
+            return false;
+        const auto parsed = std::from_chars(at + prefix.size(), end, number, 16);
         at = parsed.ptr;
-    }
-    return call;
+        return parsed.ec == std::errc{};
+    };
+    for (std::uint64_t& argument : thread.call.arguments)
+        if (!read(argument)) return std::nullopt;
+    if (!read(thread.stack_pointer.value) || !read(thread.program_counter.value))
+        return std::nullopt;
+    return thread;
+}
+
+std::optional<SleepingCall> SleepingCall::parse(std::string_view text) {
+    const auto thread = SleepingThread::parse(text);
+    return thread ? std::optional(thread->call) : std::nullopt;
 }
 
 bool SleepingCall::is_futex_wait() const {
@@ -134,12 +143,8 @@ bool SleepingCall::is_futex_wait() const {
 }
 
 std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid) {
-    const auto fd = open_call_file(pid, tid);
-    if (!fd) return std::nullopt;
-    std::array<char, 256> text;
-    const ssize_t count = ::read(fd.get(), text.data(), text.size());
-    if (count <= 0) return std::nullopt;
-    return SleepingCall::parse({text.data(), static_cast<std::size_t>(count)});
+    const auto thread = ActivityFile(pid, tid).sleep();
+    return thread ? std::optional(thread->call) : std::nullopt;
 }
 
 ActivityFile::ActivityFile(pid_t pid, pid_t tid) : fd_(open_call_file(pid, tid)) {}
@@ -149,6 +154,14 @@ bool ActivityFile::is_active() const {
     std::array<char, active.size()> text;
     const ssize_t count = ::pread(fd_.get(), text.data(), text.size(), 0);
     return count > 0 && std::string_view(text.data(), static_cast<std::size_t>(count)) == active;
+}
+
+std::optional<SleepingThread> ActivityFile::sleep() const {
+    if (!fd_) return std::nullopt;
+    std::array<char, 256> text;
+    const ssize_t count = ::pread(fd_.get(), text.data(), text.size(), 0);
+    if (count <= 0) return std::nullopt;
+    return SleepingThread::parse({text.data(), static_cast<std::size_t>(count)});
 }
 
 bool SleepingCall::bears_child() const {

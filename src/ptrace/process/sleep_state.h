@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/files/fd.h"
+#include "base/guest_address.h"
 #include "base/result.h"
 #include "ptrace/thread/stopped_thread.h"
 
@@ -37,6 +38,15 @@ struct SleepingCall {
     bool operator==(const SleepingCall&) const = default;
 };
 
+// Where a thread sleeps, as /proc/PID/task/TID/syscall tells.
+struct SleepingThread {
+    SleepingCall call;
+    GuestAddress stack_pointer, program_counter;  // the latter behind the call
+
+    // Returns nothing if the thread does not sleep in a system call.
+    static std::optional<SleepingThread> parse(std::string_view text);
+};
+
 // Returns the call in which a thread sleeps now. Nothing if it runs, or if that is unknown. A
 // thread that is being woken on another processor still counts as asleep in its last call.
 std::optional<SleepingCall> read_sleeping_call(pid_t pid, pid_t tid);
@@ -48,6 +58,8 @@ class ActivityFile {
     ActivityFile(pid_t pid, pid_t tid);
     // False also if the thread is gone.
     bool is_active() const;
+    // Where it sleeps; nothing also if the thread is gone.
+    std::optional<SleepingThread> sleep() const;
 
   private:
     UniqueFd fd_;

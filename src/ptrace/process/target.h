@@ -184,6 +184,9 @@ class Target {
     // Whether a thread is on a processor or ready for one, and is not stopped. Takes a few
     // microseconds.
     bool is_active(pid_t tid);
+    // Where a thread sleeps, as far as that can be told without a stop. Nothing if it does not
+    // sleep in a system call, or has stopped. Takes a few microseconds.
+    std::optional<SleepingThread> sleep_of(pid_t tid);
     // Returns where an active thread is, and copies `bytes` of its stack (StackCopy::take), for
     // which it stands still for some ten microseconds. Not while a ScopedStop lives. Errors: gone
     // (the thread has ended); interrupted (it stops for another reason).
@@ -295,7 +298,7 @@ class Target {
         std::optional<RestartedCall> restarted;
         WakeRate wakes;
         bool waits_for_futex = false;          // before the last stop
-        std::optional<ActivityFile> activity;  // set by is_active()
+        std::optional<ActivityFile> activity;  // once it was asked for
     };
 
     // What is known of a target that was let go.
@@ -311,6 +314,7 @@ class Target {
     Result<void> seize(pid_t tid);
     bool has_uninterruptible() const;
     std::optional<SleepingCall> look_at(pid_t tid, Thread& thread) const;
+    const ActivityFile* activity(pid_t tid, ActivityFile& own);
     bool is_left_asleep(pid_t tid, const std::optional<SleepingCall>& call,
                         Sleepers sleepers) const;
     static void interrupt(pid_t tid);

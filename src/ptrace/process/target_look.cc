@@ -13,13 +13,26 @@ constexpr std::size_t max_threads_with_files = 256;
 }  // namespace
 
 bool Target::is_active(pid_t tid) {
+    ActivityFile own;
+    const ActivityFile* file = activity(tid, own);
+    return file && file->is_active();
+}
+
+std::optional<SleepingThread> Target::sleep_of(pid_t tid) {
+    ActivityFile own;
+    const ActivityFile* file = activity(tid, own);
+    return file ? file->sleep() : std::nullopt;
+}
+
+// Null if the thread has stopped, or will. Opens `own` where no file is kept.
+const ActivityFile* Target::activity(pid_t tid, ActivityFile& own) {
     const auto found = threads_.find(tid);
-    if (found == threads_.end()) return false;
+    if (found == threads_.end()) return nullptr;
     Thread& thread = found->second;
-    if (thread.stop || thread.dead || late_.contains(tid)) return false;
-    if (threads_.size() > max_threads_with_files) return ActivityFile(pid_, tid).is_active();
+    if (thread.stop || thread.dead || late_.contains(tid)) return nullptr;
+    if (threads_.size() > max_threads_with_files) return &(own = ActivityFile(pid_, tid));
     if (!thread.activity) thread.activity.emplace(pid_, tid);
-    return thread.activity->is_active();
+    return &*thread.activity;
 }
 
 Result<ThreadLook> Target::look(pid_t tid, StackCopy& stack, std::size_t bytes) {

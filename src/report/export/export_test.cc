@@ -112,6 +112,7 @@ TEST_CASE("csv has a table of each kind, with a row of each record") {
     profile.paths = {{{branch, callee}, 12, 5}};
     profile.streams = {{{{branch, 0x5000}, {callee, 0x6000}}, 6}};
     profile.system_calls = {{branch, "read", {callee}, 6}};
+    profile.waits = {{"read", branch, "a,b", {callee}, 6, 1000}};
     profile.allocations = {{callee, {branch}, 4, 64}};
     profile.cache = {{branch, 6, 3, 2, 1, {3, 2, 1, 1}}};
     profile.call_costs = {{callee, branch, 3, 90}};

@@ -70,6 +70,7 @@ void write_table(const PageData& page, const KindTable& table, JsonWriter& json)
     json.member("plural", table.names.plural);
     write_shown(json, {shown.size(), table.rows.size(), all > 0 ? covered / all : 1});
     json.member("sum", all);
+    json.member("is_time", table.names.is_time);
     json.text_or_null("costs", table.costs);
     write_columns(table.rows.front(), json);
     write_rows(page, shown, json);

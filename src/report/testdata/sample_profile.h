@@ -179,6 +179,8 @@ inline Profile sample_profile() {
     p.system_calls = {{branch, "getppid", {loop}, 12},
                       {branch, "read", {loop}, 7, 1, 4096},
                       {branch, "syscall_999", {}, 3}};
+    p.waits = {{"futex", after, "worker", {branch, loop}, 40, 1'200'000'000},
+               {"syscall_999", branch, "", {}, 2, 60'000'000}};
     p.allocations = {{after, {branch, loop}, 30, 4800}, {after, {}, 1, 16}};
     p.call_costs = {{loop, branch, 10, 12'000}, {branch, loop, 3, 500}};
     p.branches = {{branch, BranchKind::conditional, 1'000'000, 900'000, 1200},

@@ -6,6 +6,7 @@
 
 #include "base/text/text_format.h"
 #include "report/lists/frames.h"
+#include "report/lists/place_filter.h"
 #include "report/symbols/location_name.h"
 #include "report/text/facts_text.h"
 #include "report/text/path_text.h"
@@ -303,8 +304,18 @@ void ListPrinter::methods(std::span<const Method* const> list) {
 }
 
 // Returns the first places of a list, as many as fit.
+// Where there is no room for all, the functions of system libraries that the program's own code has
+// called are left out, but for the one that it called itself.
 std::string ListPrinter::places_text(std::span<const CodeLocation> places, std::size_t width) {
     constexpr std::string_view behind = " < ", more = " < ..";
+    std::size_t all = 0;
+    for (const CodeLocation at : places) all += columns(name(at)) + behind.size();
+    const auto own = std::ranges::find_if(places, [&](CodeLocation at) {
+        return !is_system_library(profile_.modules.at(at.module).path);
+    });
+    if (all > width && own != places.end())
+        places = places.subspan(
+            static_cast<std::size_t>(std::max<std::ptrdiff_t>(own - places.begin() - 1, 0)));
     std::string names;
     for (const CodeLocation at : places) {
         const auto next = name(at);
@@ -326,6 +337,12 @@ std::string ListPrinter::cell_text(const RecordCell& cell, std::size_t width) {
     return places_text(std::get<std::vector<CodeLocation>>(cell.content), width);
 }
 
+// Whether a cell is no number, and not the place itself.
+bool ListPrinter::tells_who(const RecordCell& cell) {
+    return std::holds_alternative<std::string>(cell.content) ||
+           std::holds_alternative<std::vector<CodeLocation>>(cell.content);
+}
+
 // The amount that rows are sorted by comes first and is not repeated.
 void ListPrinter::table(std::span<const RecordRow> list, const KindTable& table) {
     if (list.empty()) return;
@@ -334,13 +351,18 @@ void ListPrinter::table(std::span<const RecordRow> list, const KindTable& table)
     page_.title(table.names.title);
     if (!table.costs.empty()) page_.line("  by " + table.costs);
     for (const RecordRow& row : list) {
-        const auto where = row.at() ? source_if_wide(*row.at()) : "";
+        // Where threads wait is told by the callers of the call.
+        const bool shows_place = row.at() && !table.names.is_time;
+        const auto where = shows_place ? source_if_wide(*row.at()) : "";
         const auto room = page_.width() - std::min(columns(where) + 2, page_.right_width() + 2);
+        const auto amount = table.names.is_time
+                                ? short_duration(static_cast<double>(row.heat) * 1e-9)
+                                : count_text(row.heat);
         std::string line =
-            fmt::format("{:>7} {:>8}", percent(ratio(static_cast<double>(row.heat), all)),
-                        count_text(row.heat));
+            fmt::format("{:>7} {:>8}", percent(ratio(static_cast<double>(row.heat), all)), amount);
         for (const RecordCell& cell : row.cells) {
             if (cell.name == "count" || cell.name == "error") continue;
+            if (table.names.is_time && !tells_who(cell)) continue;
             const auto left = room - std::min(room, columns(line) + 2);
             if (const auto text = cell_text(cell, left); !text.empty()) line += "  " + text;
         }

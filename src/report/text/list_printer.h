@@ -65,6 +65,7 @@ class ListPrinter {
     std::string with_instruction(std::string left, CodeLocation at, const std::string& facts,
                                  const std::string& right);
     void path(const HotPath& path, std::size_t margins);
+    static bool tells_who(const RecordCell& cell);
     std::string places_text(std::span<const CodeLocation> places, std::size_t width);
     std::string cell_text(const RecordCell& cell, std::size_t width);
     std::string functions_of(const DataStream& stream);

@@ -18,7 +18,7 @@ namespace {
 // Numbers of lines. With headings and blank lines they add up to at most 50.
 constexpr std::size_t shown_functions = 7, shown_scripts = 7, shown_paths = 4, shown_branches = 4,
                       shown_values = 5, shown_threads = 4, shown_notes = 4, shown_names = 5,
-                      shown_loads = 3;
+                      shown_loads = 3, shown_calls = 3;
 // Kinds on request make the summary longer.
 constexpr std::size_t shown_hazards = 5, shown_addresses = 5, shown_streams = 5,
                       shown_probe_lines = 5;
@@ -36,12 +36,18 @@ std::vector<T> first(std::vector<T> list, std::size_t most) {
     return list;
 }
 
-// "write 12, read 4, ...", most frequent first.
-std::string most_frequent(const std::map<std::string, std::uint64_t>& counts) {
-    std::vector<std::pair<std::string, std::uint64_t>> list(counts.begin(), counts.end());
+std::vector<std::pair<std::string, std::uint64_t>> largest_first(
+    const std::map<std::string, std::uint64_t>& amounts) {
+    std::vector<std::pair<std::string, std::uint64_t>> list(amounts.begin(), amounts.end());
     std::erase_if(list, [](const auto& entry) { return entry.second == 0; });
     std::stable_sort(list.begin(), list.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
+    return list;
+}
+
+// "write 12, read 4, ...", most frequent first.
+std::string most_frequent(const std::map<std::string, std::uint64_t>& counts) {
+    const auto list = largest_first(counts);
     std::string text;
     for (std::size_t i = 0; i < std::min(list.size(), shown_names); ++i)
         text += fmt::format("{}{} {}", i == 0 ? "" : ", ", list[i].first,
@@ -64,6 +70,7 @@ class Summary {
     void print() {
         head();
         times();
+        waits();
         counts();
         if (profile_.threads.size() > 1) threads();
         cost();
@@ -108,11 +115,30 @@ class Summary {
         const auto in_kernel_ns = static_cast<double>(counter("looks_in_kernel_ns"));
         const double in_kernel = ratio(in_kernel_ns, time_ns);
         const auto unsampled = functions_.unsampled_time_share;
-        line(fmt::format(
-            "time     {} at threads: {} in the program, {} in the kernel ({}){}",
-            counted(looks, "look"), short_duration((time_ns - in_kernel_ns) * 1e-9),
-            short_duration(in_kernel_ns * 1e-9), percent(in_kernel),
-            unsampled == 0 ? "" : fmt::format("; {} where no sample was", percent(unsampled))));
+        line(fmt::format("time     {}: {} in the program, {} in the kernel ({}){}",
+                         counted(looks, "look"), short_duration((time_ns - in_kernel_ns) * 1e-9),
+                         short_duration(in_kernel_ns * 1e-9), percent(in_kernel),
+                         unsampled == 0 ? "" : fmt::format("; unsampled {}", percent(unsampled))));
+    }
+
+    void waits() {
+        if (profile_.waits.empty()) return;
+        std::map<std::string, std::uint64_t> by_call;
+        double all_ns = 0;
+        for (const Wait& each : profile_.waits) {
+            by_call[each.call] += each.time_ns;
+            all_ns += static_cast<double>(each.time_ns);
+        }
+        std::string calls;
+        std::size_t shown = 0;
+        for (const auto& [call, time_ns] : largest_first(by_call)) {
+            if (shown++ == shown_calls) break;
+            calls += fmt::format("{} {} {}", calls.empty() ? ":" : ",", printable(call),
+                                 percent(ratio(static_cast<double>(time_ns), all_ns)));
+        }
+        const auto ready_ns = static_cast<double>(counter("waits_ready_ns"));
+        line(fmt::format("waits    {} asleep{}; {} for a processor", short_duration(all_ns * 1e-9),
+                         calls, short_duration(ready_ns * 1e-9)));
     }
 
     void counts() {

@@ -93,6 +93,14 @@ SampledProcess* ProcessTree::find(std::uint64_t number) {
     return &it->second;
 }
 
+Target* ProcessTree::traced(std::uint64_t number) const {
+    const auto it = processes_.find(number);
+    if (it == processes_.end()) return nullptr;
+    Target* target = it->second.target;
+    const bool is_traced = !target->end() && !target->is_detached() && !target->is_let_go();
+    return is_traced ? target : nullptr;
+}
+
 SampledProcess* ProcessTree::find_unsupported() {
     for (auto& [number, process] : processes_)
         if (!process.target->is_supported() && !process.target->is_detached()) return &process;

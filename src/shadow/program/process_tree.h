@@ -110,6 +110,8 @@ class ProcessTree {
     std::map<std::uint64_t, SampledProcess>& processes() { return processes_; }
     // Null if the process has ended, or was let go for good.
     SampledProcess* find(std::uint64_t number);
+    // Null if the process has ended, or is not traced, for good or for now.
+    Target* traced(std::uint64_t number) const;
     // A process that executes a program that is not for x86-64; null if there is none.
     SampledProcess* find_unsupported();
     // Ends the tracing of `process`.

@@ -142,7 +142,7 @@ struct RunOptions {
     // counts.
     std::optional<double> until_converged_percent;
     std::optional<std::uint64_t> seed;  // seeds every random choice; nothing: the clock does
-    bool looks = true;                  // at threads (shadow/program/thread_looks.h)
+    bool looks = true;                  // at threads (shadow/looks/thread_looks.h)
     bool translate_ahead = true;  // translate between live samples (emu/translation/translator.h)
     std::vector<std::string> probes;  // must be parsable, see probe/probe.h
     std::size_t value_callers = 1;    // also keep values by this many innermost callers

@@ -36,7 +36,7 @@ void keep_wanted(const ProfileKinds& kinds, bool notes_others, Profile& profile)
         if constexpr (CollectedKind<Kind>) {
             if (kinds.has<Kind>()) return;
             if constexpr (!requires { Kind::is_flat_without_request; }) Kind::of(profile).clear();
-            if (notes_others && Kind::option.is_usual)
+            if (notes_others && Kind::option.is_usual && Kind::option.is_of_samples)
                 profile.notes.push_back(
                     fmt::format("{} profiles were not asked for (--profiles)", Kind::option.word));
         }

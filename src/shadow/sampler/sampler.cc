@@ -60,7 +60,9 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
         const double budget = costs_.share().value_or(ThreadLooks::usual_share / share_for_looks);
         const double share = std::min(std::max(ThreadLooks::usual_share, share_for_looks * budget),
                                       max_share_for_looks * budget);
-        time_.emplace(modules, ThreadLooks(seed, share));
+        using enum ProgramTime::Waits;
+        const bool notes_waits = options_.profiles.has<WaitList>();
+        time_.emplace(modules, ThreadLooks(seed, share), notes_waits ? noted : left_out);
     }
 }
 
@@ -171,7 +173,7 @@ void Sampler::plan_look(bool is_on, Clock::time_point now) {
     const bool is_near = is_on && now + look_ahead >= time_->next_look();
     if (!is_near) return look_visit_.reset();
     if (std::exchange(look_planned_, time_->next_look()) == time_->next_look() || visit_) return;
-    if (const auto processor = time_->processor_to_visit(*processes_))
+    if (const auto processor = time_->plan_look(*processes_, now))
         look_visit_.emplace(own_processors_, processor);
 }
 

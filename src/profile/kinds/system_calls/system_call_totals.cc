@@ -13,11 +13,6 @@
 namespace shadowprof {
 namespace {
 
-std::string call_name(std::uint64_t number) {
-    const SyscallFacts* facts = find_syscall_facts(number);
-    return facts ? std::string(facts->name) : fmt::format("syscall_{}", number);
-}
-
 bool returns_bytes(std::uint64_t number) {
     const SyscallFacts* facts = find_syscall_facts(number);
     return facts && facts->result == SyscallResult::bytes;
@@ -44,7 +39,7 @@ void SystemCallTotals::fill(Profile& profile, const CountScale& scale) const {
         const auto& [at, number, callers] = key;
         profile.system_calls.push_back(
             {.at = at,
-             .call = call_name(number),
+             .call = syscall_name(number),
              .callers = callers,
              .count = scale(entry.count),
              .failed = if_known(has_results_, entry.failed),

@@ -1,4 +1,4 @@
-// Where processor time goes, by looks at the threads that run (shadow/program/thread_looks.h).
+// Where processor time goes, by looks at the threads that run (shadow/looks/thread_looks.h).
 #pragma once
 
 #include <cstdint>

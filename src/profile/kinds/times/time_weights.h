@@ -3,7 +3,7 @@
 //
 // Samples begin at random moments, so a function should have the same share of the moments as of
 // the time. Among a few dozen moments its share is larger or smaller by chance. Looks
-// (shadow/program/thread_looks.h) are ten times as many and so measure the share more closely.
+// (shadow/looks/thread_looks.h) are ten times as many and so measure the share more closely.
 // Samples that begin in a function are weighted so that together they stand for the function's time
 // by looks.
 #pragma once

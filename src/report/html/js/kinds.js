@@ -40,7 +40,7 @@ function kindRowText(table, row) {
 
 function showKind(container, table) {
     const columns = table.columns.map(kindColumn);
-    const {sum, plural, costs} = table;
+    const {sum, plural, costs, is_time: isTime} = table;
     const shown = shownText(table, plural, costs ? 'the cost' : 'all of them');
     showTable(container, table.title, costs ? `${shown}; by ${costs}` : shown, {
         rows: table.rows,
@@ -49,7 +49,13 @@ function showKind(container, table) {
             column.share(
                 'Share', (row) => ratio(row[0], sum), () => undefined,
                 costs ? `of the cost of all ${plural}` : `of all ${plural}`),
-            ...columns.filter((each, i) => table.columns[i].name !== 'error'),
+            ...isTime ? [{
+                title: 'Time',
+                number: true,
+                value: (row) => row[0],
+                cell: (row) => duration(row[0] / 1e9)
+            }] : [],
+            ...columns.filter((each, i) => !['error', 'time_ns'].includes(table.columns[i].name)),
         ],
     });
 }

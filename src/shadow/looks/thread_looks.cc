@@ -1,4 +1,4 @@
-#include "shadow/program/thread_looks.h"
+#include "shadow/looks/thread_looks.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,4 @@
-#include "shadow/program/program_time.h"
-
-#include <fcntl.h>
+#include "shadow/looks/program_time.h"
 
 #include <algorithm>
 #include <bit>
@@ -10,7 +8,6 @@
 #include "profile/kinds/stacks/stack_tree.h"
 #include "profile/merge/join.h"
 #include "ptrace/proc/proc.h"
-#include "ptrace/thread/process_memory.h"
 #include "shadow/program/thread_table.h"
 
 namespace shadowprof {
@@ -18,17 +15,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Mappings are read again after this time, as they may change without a sign. Reading them takes
-// longer the more there are.
-constexpr ProgramTime::Clock::duration longest_map_age = 1s;
 // Of all stacks together; 64 MiB. Beyond, stacks are kept without callers.
 constexpr std::size_t max_frames = 1 << 22;
 // A limit is needed since code that is made at run time may lie anywhere.
 constexpr std::size_t max_stacks = 1 << 18;
-
-bool is_code(const Mapping* mapping) {
-    return mapping && mapping->executable;
-}
 
 }  // namespace
 
@@ -40,22 +30,28 @@ void ProgramTime::update(const ProcessTree& processes, std::optional<int> here,
         seen_ = looks_.look(processes, here, now);
         return;
     }
-    std::erase_if(processes_,
-                  [&](const auto& each) { return !processes.processes().contains(each.first); });
+    copied_stacks_.forget_ended(processes);
+}
+
+std::optional<int> ProgramTime::plan_look(const ProcessTree& processes, Clock::time_point now) {
+    if (waits_) waits_->look(processes, now);
+    return looks_.processor_to_visit(processes);
 }
 
 void ProgramTime::pause(Clock::time_point now) {
     note_seen(now);
-    processes_.clear();
+    if (waits_) waits_->pause(now);
+    copied_stacks_.forget_all();
     looks_.pause();
 }
 
 void ProgramTime::note_seen(Clock::time_point now) {
     for (const auto& each : std::exchange(seen_, {})) note(each, now);
+    if (waits_) waits_->note(now);
 }
 
 void ProgramTime::note(const ThreadLooks::Seen& seen, Clock::time_point now) {
-    auto frames = frames_of(process_of(seen, now), seen);
+    auto frames = frames_of(seen, now);
     if (frames.empty() || !add(std::move(frames), seen.time_ns)) {
         ++lost_;
         return;
@@ -69,55 +65,22 @@ void ProgramTime::note(const ThreadLooks::Seen& seen, Clock::time_point now) {
     note_thread(seen);
 }
 
-// The mappings of a process that has ended stay as they were last read.
-ProgramTime::Process& ProgramTime::process_of(const ThreadLooks::Seen& seen,
-                                              Clock::time_point now) {
-    Process& process = processes_[seen.process];
-    if (process.pid != seen.pid || process.exec_count != seen.exec_count)
-        process = {.pid = seen.pid, .exec_count = seen.exec_count};
-    if (!process.unwinder) {
-        process.unwinder = std::make_unique<Unwinder>();
-        if (auto memory = open_process_memory(seen.pid, O_RDONLY))
-            process.memory = std::move(*memory);
-    }
-    if (seen.cpu) read_map(process, seen.cpu->rip, now);
-    return process;
-}
-
-void ProgramTime::read_map(Process& process, GuestAddress at, Clock::time_point now) const {
-    const auto age = now - process.map_read;
-    const bool is_known = is_code(process.map.find(at));
-    if (age <= longest_map_age && (is_known || age == Clock::duration{})) return;
-    auto map = read_memory_map(process.pid);
-    if (map && !map->mappings().empty()) process.map = std::move(*map);
-    process.map_read = now;
-}
-
 // Returns nothing if it is not known where the thread was.
-ProgramTime::Frames ProgramTime::frames_of(Process& process, const ThreadLooks::Seen& seen) {
-    const CodeLocation kernel{seen.is_in_kernel() ? modules_.add_kernel() : 0,
-                              seen.system_call.value_or(unknown_call)};
-    if (!seen.cpu) return {kernel};
-    if (!seen.is_in_kernel() && !is_code(process.map.find(seen.cpu->rip))) return {};
-    const auto view = seen.process == 0 ? std::nullopt : std::optional(CodeView::of(process.pid));
-    MapResolver resolver(process.map, modules_, view ? &*view : nullptr);
-    const auto stack = unwind(process, seen);
+ProgramTime::Frames ProgramTime::frames_of(const ThreadLooks::Seen& seen, Clock::time_point now) {
     Frames frames;
-    for (auto at = stack.rbegin(); at != stack.rend(); ++at)
-        frames.push_back(resolver.resolve(*at));
-    const std::size_t calls = seen.is_in_kernel() ? frames.size() : frames.size() - 1;
+    if (seen.cpu) {
+        const CopiedStacks::Owner owner{seen.process, seen.pid, seen.exec_count};
+        auto found = copied_stacks_.frames(owner, *seen.cpu, *seen.stack, now);
+        if (found.is_cut) looks_.copy_more_of(seen);
+        frames = std::move(found.list);
+    }
+    const bool is_in_kernel = seen.is_in_kernel();
+    if (frames.empty() && !is_in_kernel) return {};
+    const std::size_t calls = frames.size() - (is_in_kernel ? 0 : 1);
     for (std::size_t i = 0; i < calls; ++i) frames[i] = call_site(frames[i]);
-    if (seen.is_in_kernel()) frames.push_back(kernel);
+    if (is_in_kernel)
+        frames.emplace_back(modules_.add_kernel(), seen.system_call.value_or(unknown_call));
     return frames;
-}
-
-// The innermost first, at least where the thread is.
-std::vector<GuestAddress> ProgramTime::unwind(Process& process, const ThreadLooks::Seen& seen) {
-    CopiedStack memory(*seen.stack, process.map, process.memory.get());
-    auto stack = process.unwinder->unwind(*seen.cpu, process.map, memory);
-    if (memory.is_cut()) looks_.copy_more_of(seen);
-    if (stack.empty()) stack = {seen.cpu->rip};
-    return stack;
 }
 
 // Returns false if there is no room.
@@ -153,6 +116,7 @@ void ProgramTime::fill(Profile& profile) const {
     counters["looks_ready"] = looks_.ready();
     counters["looks_late"] = looks_.late();
     counters["looks_lost"] = lost_;
+    if (waits_) waits_->fill(profile);
     for (const auto& [frames, time] : stacks_) {
         profile.looked_stacks.push_back({frames, time.looks, time.time_ns});
         profile.times.push_back({frames.back(), time.looks, time.time_ns});

@@ -1,4 +1,4 @@
-#include "shadow/program/program_time.h"
+#include "shadow/looks/program_time.h"
 
 #include <doctest/doctest.h>
 #include <sys/random.h>

@@ -12,19 +12,17 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/files/fd.h"
-#include "base/memory_map.h"
 #include "profile/code/module_table.h"
 #include "profile/profile.h"
-#include "ptrace/unwind/unwind.h"
+#include "shadow/looks/copied_stacks.h"
+#include "shadow/looks/program_waits.h"
+#include "shadow/looks/thread_looks.h"
 #include "shadow/program/process_tree.h"
-#include "shadow/program/thread_looks.h"
 
 namespace shadowprof {
 
@@ -32,9 +30,15 @@ class ProgramTime {
   public:
     using Clock = std::chrono::steady_clock;
 
+    enum class Waits : std::uint8_t { left_out, noted };
+
     // `modules` must outlive it. `looks`: not begun yet.
-    ProgramTime(ModuleTable& modules, ThreadLooks looks)
-        : modules_(modules), looks_(std::move(looks)) {}
+    ProgramTime(ModuleTable& modules, ThreadLooks looks, Waits waits = Waits::left_out)
+        : modules_(modules), copied_stacks_(modules), looks_(std::move(looks)) {
+        if (waits == Waits::noted) waits_.emplace(copied_stacks_, looks_.random_number());
+    }
+    ProgramTime(const ProgramTime&) = delete;
+    ProgramTime& operator=(const ProgramTime&) = delete;
 
     // Looks at threads if that is due (`here`: see ThreadLooks); else it notes what was seen. To be
     // called often; it takes no time if there is nothing to do.
@@ -45,24 +49,14 @@ class ProgramTime {
     Clock::time_point next_look() const { return looks_.next(); }
     // Notes what was seen. No thread is looked at until the next update().
     void pause(Clock::time_point now);
-    // See ThreadLooks.
-    std::optional<int> processor_to_visit(const ProcessTree& processes) {
-        return looks_.processor_to_visit(processes);
-    }
+    // See ThreadLooks. Looks at threads that sleep, which need not stand still.
+    std::optional<int> plan_look(const ProcessTree& processes, Clock::time_point now);
     std::chrono::nanoseconds paused() const { return looks_.paused(); }
 
-    // Adds the stacks so far, the time by place and by thread, and counters.
+    // Adds the stacks so far, the time by place and by thread, the waits, and counters.
     void fill(Profile& profile) const;
 
   private:
-    struct Process {
-        pid_t pid = 0;
-        std::uint64_t exec_count = 0;
-        MemoryMap map;
-        Clock::time_point map_read;
-        UniqueFd memory;
-        std::unique_ptr<Unwinder> unwinder;  // it keeps tables of this process's modules
-    };
     struct Time {
         std::uint64_t looks = 0;
         std::uint64_t time_ns = 0;
@@ -75,17 +69,15 @@ class ProgramTime {
 
     void note_seen(Clock::time_point now);
     void note(const ThreadLooks::Seen& seen, Clock::time_point now);
-    Process& process_of(const ThreadLooks::Seen& seen, Clock::time_point now);
-    void read_map(Process& process, GuestAddress at, Clock::time_point now) const;
-    Frames frames_of(Process& process, const ThreadLooks::Seen& seen);
-    std::vector<GuestAddress> unwind(Process& process, const ThreadLooks::Seen& seen);
+    Frames frames_of(const ThreadLooks::Seen& seen, Clock::time_point now);
     bool add(Frames frames, std::uint64_t time_ns);
     void note_thread(const ThreadLooks::Seen& seen);
 
     ModuleTable& modules_;
+    CopiedStacks copied_stacks_;
     ThreadLooks looks_;
+    std::optional<ProgramWaits> waits_;
     std::vector<ThreadLooks::Seen> seen_;  // in the last look, not noted yet
-    std::map<std::uint64_t, Process> processes_;
     std::map<Frames, Time> stacks_;
     std::size_t frames_ = 0;  // of all stacks together
     std::map<std::pair<pid_t, pid_t>, ThreadTime> by_thread_;

@@ -1,5 +1,5 @@
 // Where looks find the threads of a run, and how much time they stand for.
-#include "shadow/program/thread_looks.h"
+#include "shadow/looks/thread_looks.h"
 
 #include <doctest/doctest.h>
 #include <sched.h>
@@ -171,6 +171,8 @@ TEST_CASE("a moment that we were late for is left out, unless most are") {
     const auto look_after = [&](Clock::duration delay) {
         const auto moment = run.looks.next() + delay;
         std::this_thread::sleep_until(moment);
+        // A thread that did not stop in time at the last look may have done so since.
+        while (const auto event = run.hub.poll()) run.tree->handle(*event);
         return run.looks.look(*run.tree, {}, moment);
     };
     run.looks.look(*run.tree, {}, Clock::now());

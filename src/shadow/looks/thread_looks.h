@@ -62,6 +62,8 @@ class ThreadLooks {
     // call before that, it is seen there.
     std::vector<Seen> look(const ProcessTree& processes, std::optional<int> here,
                            Clock::time_point now);
+    // For what else is looked at.
+    std::uint64_t random_number() { return random_(); }
     // From the next look on, more of this thread's stack is copied.
     void copy_more_of(const Seen& seen);
     // To be called instead of look(), if it could not be on time at a processor that a thread runs
