@@ -79,7 +79,7 @@ ProgramTime::Frames ProgramTime::frames_of(const ThreadLooks::Seen& seen, Clock:
     const std::size_t calls = frames.size() - (is_in_kernel ? 0 : 1);
     for (std::size_t i = 0; i < calls; ++i) frames[i] = call_site(frames[i]);
     if (is_in_kernel)
-        frames.emplace_back(modules_.add_kernel(), seen.system_call.value_or(unknown_call));
+        frames.push_back({modules_.add_kernel(), seen.system_call.value_or(unknown_call)});
     return frames;
 }
 
