@@ -10,8 +10,8 @@
 namespace shadowprof {
 namespace {
 
-// How many of the threads that run are asked for their processors, which takes ten microseconds
-// each.
+// How many of the threads that have run are asked for their processors, which takes ten
+// microseconds each.
 constexpr std::size_t max_processors_asked = 4;
 // By how much looks are rarer while nothing runs.
 constexpr double idle_factor = 4;
@@ -83,11 +83,13 @@ void ThreadLooks::weigh(Round& round, Clock::time_point now) {
     std::erase_if(round.seen, [](const Seen& each) { return each.time_ns == 0; });
 }
 
-// Each of the processors has the same chance, however many threads wait there.
+// While we are at work here, we have the processor of a thread, and those that it works with run
+// out of work. So who runs at this moment says little. Where threads have run since the last look
+// does. Each of the processors has the same chance, however many threads wait there.
 std::optional<int> ThreadLooks::processor_to_visit(const ProcessTree& processes) {
     const auto cpu_before = own_cpu_time();
     const auto all = running(processes);
-    auto chosen = choose(active(choose(all, max_threads_asked)), max_processors_asked);
+    auto chosen = choose(have_run(choose(all, max_threads_asked)), max_processors_asked);
     if (chosen.empty() && last_seen_)
         std::ranges::copy_if(all, std::back_inserter(chosen),
                              [&](const Candidate& each) { return each.id == *last_seen_; });
@@ -146,6 +148,26 @@ std::vector<ThreadLooks::Candidate> ThreadLooks::choose(std::vector<Candidate> f
     std::ranges::sample(from, std::back_inserter(chosen), static_cast<std::ptrdiff_t>(most),
                         random_);
     return chosen;
+}
+
+std::vector<ThreadLooks::Candidate> ThreadLooks::have_run(const std::vector<Candidate>& asked) {
+    std::vector<Candidate> ran;
+    for (const Candidate& each : asked) {
+        Thread& known = thread(each);
+        const auto runs = known.file.read();
+        if (!runs) continue;
+        if (std::exchange(known.ran_ns, runs->run_ns) != runs->run_ns) ran.push_back(each);
+    }
+    return ran;
+}
+
+// The file is kept open for the next time.
+ThreadLooks::Thread& ThreadLooks::thread(const Candidate& of) {
+    if (threads_.size() >= max_files && !threads_.contains(of.id)) threads_.clear();
+    const auto found = threads_.find(of.id);
+    if (found != threads_.end()) return found->second;
+    return threads_.emplace(of.id, Thread{ThreadRunsFile(of.target->pid(), of.id.second)})
+        .first->second;
 }
 
 std::vector<ThreadLooks::Candidate> ThreadLooks::active(const std::vector<Candidate>& asked) {
@@ -215,11 +237,7 @@ bool ThreadLooks::was_in_kernel(ThreadId id) {
 // processor stops only when it has one, and the kernel then knows for how long it has waited.
 std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, StackCopy& stack,
                                              Clock::time_point begin) {
-    if (!threads_.contains(each.id)) {
-        if (threads_.size() >= max_files) threads_.clear();
-        threads_.emplace(each.id, Thread{ThreadRunsFile(each.target->pid(), each.id.second)});
-    }
-    Thread& thread = threads_.at(each.id);
+    Thread& thread = this->thread(each);
     const auto before = thread.file.read();
     const auto look_begin = own_cpu_time();
     const auto look = each.target->look(each.id.second, stack, thread.stack_bytes);

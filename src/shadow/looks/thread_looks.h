@@ -53,8 +53,8 @@ class ThreadLooks {
 
     // When there is something to look at again.
     Clock::time_point next() const { return next_; }
-    // One of the processors on which threads run, chosen at random, or where one ran last; nothing
-    // if none has run since the last look.
+    // One of the processors on which threads have run since the last look, chosen at random, or
+    // where one ran last; nothing if none has.
     std::optional<int> processor_to_visit(const ProcessTree& processes);
     // To be called when that moment has come. Returns what was seen of the thread that was on
     // `here`, our processor, until we woke up. Without `here`, of up to four that run anywhere: a
@@ -96,6 +96,7 @@ class ThreadLooks {
     };
     struct Thread {
         ThreadRunsFile file;
+        std::uint64_t ran_ns = 0;             // when it was asked last
         std::optional<ThreadRuns> late = {};  // when it did not stop in time
         std::size_t stack_bytes = usual_stack_bytes;
     };
@@ -109,6 +110,8 @@ class ThreadLooks {
     };
     Round visit(const std::vector<Candidate>& all, std::optional<int> here,
                 Clock::time_point begin);
+    std::vector<Candidate> have_run(const std::vector<Candidate>& asked);
+    Thread& thread(const Candidate& of);
     std::vector<Candidate> active(const std::vector<Candidate>& asked);
     std::vector<Candidate> on_processor(int here, const std::vector<Candidate>& active);
     void add_seen(Round& round, const Candidate& of, const ThreadLook& look,
