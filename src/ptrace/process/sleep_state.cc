@@ -132,11 +132,6 @@ std::optional<SleepingThread> SleepingThread::parse(std::string_view text) {
     return thread;
 }
 
-std::optional<SleepingCall> SleepingCall::parse(std::string_view text) {
-    const auto thread = SleepingThread::parse(text);
-    return thread ? std::optional(thread->call) : std::nullopt;
-}
-
 bool SleepingCall::is_futex_wait() const {
     const auto operation = arguments[1] & futex_command_mask;
     return number == SYS_futex && (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET);

@@ -25,9 +25,6 @@ struct SleepingCall {
     std::uint64_t number = 0;  // SYS_...
     std::array<std::uint64_t, 6> arguments{};
 
-    // Parses the text of /proc/PID/task/TID/syscall. Returns nothing if the thread runs.
-    static std::optional<SleepingCall> parse(std::string_view text);
-
     // Whether it only waits for a futex. Other threads of the process may then wake it, and a stop
     // leaves no trace.
     bool is_futex_wait() const;

@@ -337,12 +337,15 @@ TEST_CASE("a select whose time-out cannot be written to does not fail for a stop
 }
 
 TEST_CASE("calls are recognised in /proc's text") {
-    const auto call = SleepingCall::parse("232 0x4 0x7ffe 0x1 0xffffffff 0x0 0x8 0x7ffe 0x7f00\n");
-    REQUIRE(call);
-    CHECK(call->number == SYS_epoll_wait);
-    CHECK(call->arguments == std::array<std::uint64_t, 6>{4, 0x7ffe, 1, 0xffffffff, 0, 8});
+    const auto thread =
+        SleepingThread::parse("232 0x4 0x7ffe 0x1 0xffffffff 0x0 0x8 0x7ffe 0x7f00\n");
+    REQUIRE(thread);
+    CHECK(thread->call.number == SYS_epoll_wait);
+    CHECK(thread->call.arguments == std::array<std::uint64_t, 6>{4, 0x7ffe, 1, 0xffffffff, 0, 8});
+    CHECK(thread->stack_pointer == GuestAddress{0x7ffe});
+    CHECK(thread->program_counter == GuestAddress{0x7f00});
     for (const char* other : {"running\n", "-1 0x7ffe 0x7f00\n", "", "1", "1 0x", "1 0x2 3"})
-        CHECK(!SleepingCall::parse(other));
+        CHECK(!SleepingThread::parse(other));
 }
 
 TEST_CASE("what is not known not to notice a stop is taken to notice it") {

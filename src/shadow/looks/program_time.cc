@@ -13,8 +13,6 @@
 namespace shadowprof {
 namespace {
 
-using namespace std::chrono_literals;
-
 // Of all stacks together; 64 MiB. Beyond, stacks are kept without callers.
 constexpr std::size_t max_frames = 1 << 22;
 // A limit is needed since code that is made at run time may lie anywhere.

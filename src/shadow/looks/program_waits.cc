@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t copied_bytes = std::size_t{64} << 10;
 // A server may have a thread for each client. Beyond, all are looked at as for the first time.
 constexpr std::size_t max_threads = 1 << 14;
-// Of different waits. Code that is made at run time may lie anywhere.
+// The list is bounded, since code that is made at run time may lie anywhere.
 constexpr std::size_t max_waits = 1 << 14;
 constexpr std::size_t max_callers = 64;
 constexpr std::uint64_t syscall_bytes = 2;  // of the instruction

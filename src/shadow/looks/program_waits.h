@@ -39,7 +39,7 @@ class ProgramWaits {
     void look(const ProcessTree& processes, Clock::time_point now);
     // Notes what the last look has seen, which takes longer.
     void note(Clock::time_point now);
-    // What happens until the next look counts nothing.
+    // Forgets the threads. The time until the next look is left out.
     void pause(Clock::time_point now);
 
     // Adds the waits so far, and counters.
@@ -47,7 +47,7 @@ class ProgramWaits {
 
   private:
     using ThreadId = std::pair<std::uint64_t, pid_t>;  // with the process's number
-    // What identifies a Wait.
+    // See identity(const Wait&).
     using Place = std::tuple<std::string, CodeLocation, std::string, std::vector<CodeLocation>>;
     struct Time {
         std::uint64_t looks = 0, time_ns = 0;

@@ -117,11 +117,11 @@ std::vector<ThreadLooks::Candidate> ThreadLooks::running(const ProcessTree& proc
                   [&](const auto& each) { return !processes.processes().contains(each.first); });
     std::vector<Candidate> all;
     for (const auto& [number, process] : processes.processes()) {
-        Target& target = *process.target;
-        if (target.end() || target.is_detached() || target.is_let_go()) continue;
-        note_run(number, target.pid());
+        Target* target = processes.traced(number);
+        if (!target) continue;
+        note_run(number, target->pid());
         if (processes_[number].owed_ns == 0) continue;
-        for (const pid_t tid : target.thread_ids()) all.push_back({{number, tid}, &target});
+        for (const pid_t tid : target->thread_ids()) all.push_back({{number, tid}, target});
     }
     std::erase_if(threads_, [&](const auto& each) {
         const auto at = std::ranges::lower_bound(all, each.first, {}, &Candidate::id);
