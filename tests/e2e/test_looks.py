@@ -17,7 +17,7 @@ def looks(profile, where=""):
 
 
 class Looks(TestCase):
-    def looked_at(self, *words, kinds="path"):
+    def looked_at(self, *words, kinds="path", method="yes"):
         """Profiles ever more work until there were enough looks at the program's code."""
         program = victim("serving")
 
@@ -26,7 +26,7 @@ class Looks(TestCase):
 
         done, profile = self.profile_until(
             enough, lambda factor: (program, *words, str(60_000 * factor)), module=program,
-            options=("--budget=1", f"--profiles={kinds}"))
+            options=("--budget=1", f"--profiles={kinds}", f"--looks={method}"))
         self.assertEqual(done.code, 0, done.stderr)
         self.assertTrue(enough(profile), profile["sampling"]["counters"])
         return profile
@@ -69,6 +69,12 @@ class Looks(TestCase):
         self.assertLess(looks(profile, "_in_kernel"), looks(profile) / 10)
         summary = self.shadowprof("report", self.profile_path).stdout.decode()
         self.assertIn(" looks: ", summary)
+
+    def test_a_program_that_computes_by_stops(self):
+        """As where the kernel's clock is not for us."""
+        profile = self.looked_at("alone", method="stops")
+        self.assert_shares(profile)
+        self.assertEqual(looks(profile, "_by_clock"), 0)
 
     def test_stacks_have_their_callers_and_the_same_time_as_functions(self):
         profile = self.looked_at("alone", kinds="stack")

@@ -324,8 +324,14 @@ Rows sampling_options(RunRequest& request) {
          .words = {record_input_names.begin(), record_input_names.end()},
          .set = [&](auto value) { return set_record_input(options, value); },
          .kept = [&]() -> Kept { return std::string(name(options.record_input)); }},
-        yes_no("--looks", options.looks,
-               "look at running threads at random moments, which tells where the time goes [yes]"),
+        {.names = "--looks",
+         .value = "yes|stops|no",
+         .help = "look at running threads at random moments, which tells where the time goes: by "
+                 "the kernel's clock where that is allowed, else or with `stops` by short stops "
+                 "[yes]",
+         .words = {look_method_names.begin(), look_method_names.end()},
+         .choose = [&](auto choice) { options.looks = static_cast<LookMethod>(choice); },
+         .kept = [&]() -> Kept { return std::string(name(options.looks)); }},
         yes_no("--translate-ahead", options.translate_ahead,
                "translate code before live samples come to it [yes]"),
         {.names = "--seed",

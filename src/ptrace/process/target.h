@@ -209,6 +209,12 @@ class Target {
     // The time from stop_began() until the last thread was about to be resumed. The resuming call
     // itself does not count: a thread that wakes up on this processor takes it from us, and runs.
     std::chrono::nanoseconds last_pause() const { return stop_ended_ - stop_began_; }
+    // Returns when stops began and ended since the last call: those of the last ones, if nobody has
+    // asked for long. In a stop, a thread may make system calls for us.
+    struct StopTime {
+        std::chrono::steady_clock::time_point began, ended;
+    };
+    std::vector<StopTime> take_stop_times() { return std::exchange(stop_times_, {}); }
 
     // Resumes threads that have been stopped since launch() or adopt().
     void resume();
@@ -373,6 +379,7 @@ class Target {
     std::uint64_t exec_count_ = 0;
     std::vector<std::string> executed_command_;
     std::chrono::steady_clock::time_point stop_began_, stop_ended_;
+    std::vector<StopTime> stop_times_;
     bool had_no_processor_ = false;
     SyscallWatcher* watcher_ = nullptr;
     const Relatives* relatives_ = nullptr;

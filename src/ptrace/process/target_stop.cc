@@ -22,6 +22,7 @@ constexpr milliseconds longest_sleep{10};
 // After this much sleep the stop has failed. It is no deadline: if the whole machine paused, as a
 // virtual one does, the threads had no time either.
 constexpr std::chrono::seconds max_sleep{5};
+constexpr std::size_t max_stop_times = 256;
 
 bool is_exec(const WaitStatus& status) {
     return status.is_event(PTRACE_EVENT_EXEC);
@@ -186,6 +187,8 @@ void Target::resume_all(std::vector<StoppedThread>& threads) {
         stop_ended_ = Clock::now();
         resume_one(tid, *stop);
     }
+    if (stop_times_.size() == max_stop_times) stop_times_.erase(stop_times_.begin());
+    stop_times_.push_back({stop_began_, stop_ended_});
     calm_down();
 }
 

@@ -22,6 +22,16 @@ void StackCopy::take(pid_t pid, GuestAddress stack_pointer, std::size_t bytes) {
     length_ = got > 0 ? static_cast<std::size_t>(got) : 0;
 }
 
+void StackCopy::set(GuestAddress stack_pointer, std::span<const std::byte> bytes,
+                    std::size_t wanted) {
+    start_ = stack_pointer.page();
+    const std::size_t before = stack_pointer - start_;
+    bytes_.assign(before, std::byte{0});
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    length_ = bytes_.size();
+    wanted_ = before + wanted;
+}
+
 bool CopiedStack::read(GuestAddress from, std::span<std::byte> to) {
     const auto offset = from.value - copy_.start_.value;
     if (offset <= copy_.length_ && to.size() <= copy_.length_ - offset) {

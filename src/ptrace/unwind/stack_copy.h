@@ -20,6 +20,9 @@ class StackCopy {
     // Copies what can be read from the page of the stack pointer on, at most `bytes`, which are
     // whole pages and at most max_bytes. Takes a microsecond for some ten KiB. Memory is reused.
     void take(pid_t pid, GuestAddress stack_pointer, std::size_t bytes);
+    // Takes over a copy that was made elsewhere, from the stack pointer on. What lies below on its
+    // page reads as zeros. `wanted`: how many bytes it would have if the stack was not shorter.
+    void set(GuestAddress stack_pointer, std::span<const std::byte> bytes, std::size_t wanted);
 
   private:
     friend class CopiedStack;

@@ -145,11 +145,13 @@ Result<std::unique_ptr<ModuleSymbols>> Symbolizer::open_file_module(std::uint32_
 std::unique_ptr<ModuleSymbols> Symbolizer::name_kernel_calls() {
     NamedFunctions calls;
     const auto add = [&](std::uint64_t number, std::string_view name) {
-        calls.functions.push_back(
-            {number, number + 1, calls.names.add(fmt::format("sys_{}", name))});
+        calls.functions.push_back({number, number + 1, calls.names.add(name)});
     };
-    for (const SyscallFacts& call : syscall_facts()) add(call.number, call.name);
-    add(unknown_call, "unknown");
+    for (const SyscallFacts& call : syscall_facts())
+        add(call.number, fmt::format("sys_{}", call.name));
+    add(interrupt_entry, "interrupt");
+    add(page_fault_entry, "page_fault");
+    add(unknown_call, "sys_unknown");
     return std::make_unique<ModuleSymbols>(std::move(calls), strings_);
 }
 

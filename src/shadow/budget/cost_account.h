@@ -45,7 +45,7 @@ class CostAccount {
     std::uint64_t syscall_stops_ns() const { return syscall_stops_ns_; }
     // Adds time in which it stood still at signals and births.
     void add_event_stops(double seconds) { event_stops_seconds_ += seconds; }
-    // Adds time in which single threads stood still for looks (ThreadLooks).
+    // Adds time in which single threads stood still for looks (Looks).
     void add_looks(std::uint64_t nanoseconds) { looks_ns_ += nanoseconds; }
     // Adds time in which the target waited for processors that shadowprof had.
     void add_theft(double seconds) { theft_seconds_ += seconds; }

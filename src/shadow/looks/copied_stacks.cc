@@ -55,8 +55,9 @@ CopiedStacks::Process& CopiedStacks::process_of(const Owner& owner) {
 }
 
 void CopiedStacks::forget_ended(const ProcessTree& processes) {
-    std::erase_if(processes_,
-                  [&](const auto& each) { return !processes.processes().contains(each.first); });
+    std::erase_if(processes_, [](const auto& each) { return each.second.has_ended; });
+    for (auto& [number, process] : processes_)
+        process.has_ended = !processes.processes().contains(number);
 }
 
 }  // namespace shadowprof

@@ -40,7 +40,8 @@ class CopiedStacks {
     Frames frames(const Owner& owner, const CpuState& registers, const StackCopy& stack,
                   Clock::time_point now);
 
-    // Forgets processes that have ended.
+    // Forgets processes that had ended at the last call. Until then, their last stacks can be
+    // unwound.
     void forget_ended(const ProcessTree& processes);
     void forget_all() { processes_.clear(); }
 
@@ -51,6 +52,7 @@ class CopiedStacks {
         MemoryMap map;
         Clock::time_point map_read;
         UniqueFd memory;
+        bool has_ended = false;
         std::unique_ptr<Unwinder> unwinder;  // it keeps tables of this process's modules
     };
 

@@ -14,6 +14,9 @@
 #include "profile/code/kernel_calls.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/test_support.h"
+#include "shadow/looks/clock_looks.h"
+#include "shadow/looks/thread_looks.h"
+#include "shadow/request/run_options.h"
 
 namespace shadowprof::program_time_test {
 namespace {
@@ -46,10 +49,53 @@ __attribute__((noinline)) int call_the_kernel() {
     return calls;
 }
 
+std::unique_ptr<Looks> looks_by(LookMethod method) {
+    if (method == LookMethod::best)
+        if (auto looks = ClockLooks::open(1, Looks::usual_share)) return std::move(*looks);
+    return std::make_unique<ThreadLooks>(1, Looks::usual_share);
+}
+
+// Where the kernel's clock is not for us, both are stops.
+LookMethod each_method() {
+    LookMethod method = LookMethod::best;
+    SUBCASE("by the clock") {}
+    SUBCASE("by stops") {
+        method = LookMethod::stops;
+    }
+    return method;
+}
+
+// Finds a thread once in its code and once in the kernel.
+class FixedLooks final : public Looks {
+  public:
+    FixedLooks(pid_t pid, std::optional<double> share) : pid_(pid), share_(share) {}
+
+    Clock::time_point next() const override { return {}; }
+    std::optional<int> processor_to_visit(const ProcessTree&) override { return std::nullopt; }
+    std::vector<SeenThread> look(const ProcessTree&, std::optional<int>,
+                                 Clock::time_point) override {
+        SeenThread in_code{.process = 0, .pid = pid_, .tid = pid_, .time_ns = 100};
+        in_code.cpu.emplace().rip = GuestAddress{reinterpret_cast<std::uint64_t>(&spin_for)};
+        in_code.stack = &stack_;
+        return {in_code, {.process = 0, .pid = pid_, .tid = pid_, .time_ns = 300}};
+    }
+    void skip(Clock::time_point) override {}
+    std::vector<SeenThread> pause(const ProcessTree&, Clock::time_point) override { return {}; }
+    std::chrono::nanoseconds paused() const override { return {}; }
+    std::optional<double> max_kernel_share() const override { return share_; }
+
+  private:
+    pid_t pid_;
+    std::optional<double> share_;
+    StackCopy stack_;
+};
+
 // A run whose threads are looked at.
 struct Run {
-    explicit Run(const std::function<int()>& body, Forks forks = Forks::detach)
-        : child(hub, body), target(Target::attach(hub, child.pid(), forks)) {
+    explicit Run(const std::function<int()>& body, LookMethod method, Forks forks = Forks::detach)
+        : child(hub, body),
+          target(Target::attach(hub, child.pid(), forks)),
+          time(modules, looks_by(method)) {
         tree.emplace(hub, *need(target), Clock::now());
     }
     bool until(const std::function<bool()>& condition) {
@@ -85,7 +131,7 @@ struct Run {
     Result<std::unique_ptr<Target>> target;
     std::optional<ProcessTree> tree;
     ModuleTable modules;
-    ProgramTime time{modules, ThreadLooks(1, ThreadLooks::usual_share)};
+    ProgramTime time;
 };
 
 }  // namespace
@@ -93,7 +139,7 @@ struct Run {
 TEST_CASE("a thread that computes is found in its stack, for the time that it ran") {
     Shared<Facts> facts;
     constexpr int depth = 20;
-    Run run([&] { return spin_deeply(*facts, depth); });
+    Run run([&] { return spin_deeply(*facts, depth); }, each_method());
     REQUIRE(run.until([&] { return run.looks() >= 20; }));
     const auto profile = run.profile();
     std::uint64_t time_ns = 0, looks = 0, whole = 0;
@@ -123,7 +169,7 @@ TEST_CASE("a thread that computes is found in its stack, for the time that it ra
 TEST_CASE("more is copied of a stack that is deeper than what is copied at first") {
     constexpr int depth = 60;
     Shared<Facts> facts;
-    Run run([&] { return spin_deeply(*facts, depth); });
+    Run run([&] { return spin_deeply(*facts, depth); }, LookMethod::stops);
     const auto is_deep = run.is_in(&spin_deeply);
     CHECK(run.until([&] {
         return std::ranges::any_of(run.profile().looked_stacks, [&](const LookedStack& each) {
@@ -133,7 +179,7 @@ TEST_CASE("more is copied of a stack that is deeper than what is copied at first
 }
 
 TEST_CASE("time in the kernel is in the system call, which is called from the program") {
-    Run run(&call_the_kernel);
+    Run run(&call_the_kernel, each_method());
     REQUIRE(run.until([&] { return run.looks() >= 20; }));
     const auto profile = run.profile();
     const auto modules = run.modules.modules();
@@ -161,7 +207,7 @@ TEST_CASE("threads and processes that begin later are looked at, too") {
             std::thread([&] { spin_until_stopped(*of_thread); }).join();
             return 0;
         },
-        Forks::follow);
+        each_method(), Forks::follow);
     *go = true;
     const auto has_time = [&](const std::atomic<pid_t>& tid) {
         const auto threads = run.profile().threads;
@@ -175,19 +221,52 @@ TEST_CASE("threads and processes that begin later are looked at, too") {
 
 TEST_CASE("what was seen before a process ends is not lost") {
     Shared<Facts> facts;
-    Run run([&] { return spin_until_stopped(*facts); });
+    Run run([&] { return spin_until_stopped(*facts); }, each_method());
     REQUIRE(run.until([&] { return run.looks() >= 3; }));
     facts->stop = 1;
     REQUIRE(pump_to_end(run.hub, **run.target));
     const auto before = run.looks();
-    run.time.pause(Clock::now());
+    run.time.finish(*run.tree, Clock::now());
     CHECK(run.looks() >= before);
     CHECK(!run.profile().times.empty());
 }
 
+TEST_CASE("looks that are found too often in the kernel have its share of the time") {
+    struct Case {
+        std::optional<double> share;
+        std::uint64_t kernel_ns, program_ns;
+    };
+    // Of 400 ns, 300 were found in the kernel.
+    for (const auto& [share, kernel_ns, program_ns] :
+         {Case{std::nullopt, 300, 100}, Case{0.5, 200, 200}, Case{0.9, 300, 100},
+          Case{0.0, 0, 400}}) {
+        CAPTURE(kernel_ns);
+        Shared<Facts> facts;
+        TestHub hub;
+        const Child child(hub, [&] { return spin_until_stopped(*facts); });
+        auto target = Target::attach(hub, child.pid());
+        ProcessTree tree(hub, *need(target), Clock::now());
+        ModuleTable modules;
+        ProgramTime time(modules, std::make_unique<FixedLooks>(child.pid(), share));
+        time.update(tree, {}, Clock::now());
+        time.finish(tree, Clock::now());
+        Profile profile;
+        time.fill(profile);
+        CHECK(profile.sampling.counters.at("looks_in_kernel_ns") == kernel_ns);
+        CHECK(profile.sampling.counters.at("looks_found_in_kernel_ns") == 300);
+        REQUIRE(profile.threads.size() == 1);
+        CHECK(profile.threads[0].time_ns == 400);
+        const auto list = modules.modules();
+        for (const PlaceTime& each : profile.times)
+            CHECK(each.time_ns ==
+                  (list[each.at.module].path == kernel_module ? kernel_ns : program_ns));
+        CHECK(profile.times.size() == 2);
+    }
+}
+
 TEST_CASE("without a look the profile has no times") {
     ModuleTable modules;
-    const ProgramTime time(modules, ThreadLooks(1, ThreadLooks::usual_share));
+    const ProgramTime time(modules, looks_by(LookMethod::stops));
     Profile profile;
     time.fill(profile);
     CHECK(profile.times.empty());

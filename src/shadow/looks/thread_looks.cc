@@ -34,14 +34,15 @@ double to_count(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-std::vector<ThreadLooks::Seen> ThreadLooks::look(const ProcessTree& processes,
-                                                 std::optional<int> here, Clock::time_point now) {
+std::vector<SeenThread> ThreadLooks::look(const ProcessTree& processes, std::optional<int> here,
+                                          Clock::time_point now) {
     if (is_too_late(now)) {
         skip(now);
         return {};
     }
     const auto cpu_before = own_cpu_time();
     const auto all = running(processes);
+    for (const Candidate& each : all) kernel_share_.note(each.id.first, each.target->pid(), now);
     auto round = visit(all, here, now);
     const auto end = Clock::now();
     const auto own = own_cpu_time() - cpu_before - std::exchange(looked_, {});
@@ -74,13 +75,10 @@ void ThreadLooks::skip(Clock::time_point now) {
 void ThreadLooks::weigh(Round& round, Clock::time_point now) {
     const bool is_first = last_ == Clock::time_point{};
     const double since_ns = is_first ? 0 : to_count(now - last_);
-    for (Seen& each : round.seen) {
-        auto& process = processes_[each.process];
-        each.time_ns = std::min(static_cast<std::uint64_t>(since_ns * round.expansion),
-                                process.owed_ns / process.found--);
-        process.owed_ns -= each.time_ns;
-    }
-    std::erase_if(round.seen, [](const Seen& each) { return each.time_ns == 0; });
+    for (SeenThread& each : round.seen)
+        each.time_ns =
+            owed_.take(each.process, static_cast<std::uint64_t>(since_ns * round.expansion));
+    std::erase_if(round.seen, [](const SeenThread& each) { return each.time_ns == 0; });
 }
 
 // While we are at work here, we have the processor of a thread, and those that it works with run
@@ -105,22 +103,26 @@ std::optional<int> ThreadLooks::processor_to_visit(const ProcessTree& processes)
     return *std::next(processors.begin(), any(random_));
 }
 
-void ThreadLooks::pause() {
-    processes_.clear();
+std::vector<SeenThread> ThreadLooks::pause(const ProcessTree& processes, Clock::time_point now) {
+    if (last_ != Clock::time_point{})
+        for (const auto& [number, process] : processes.processes())
+            if (const Target* target = processes.traced(number))
+                kernel_share_.note_now(number, target->pid(), now);
+    kernel_share_.pause();
+    owed_.forget_all();
     threads_.clear();
     next_ = last_ = {};
+    return {};
 }
 
 // Returns the threads of processes that have run since the last round.
 std::vector<ThreadLooks::Candidate> ThreadLooks::running(const ProcessTree& processes) {
-    std::erase_if(processes_,
-                  [&](const auto& each) { return !processes.processes().contains(each.first); });
+    owed_.forget_ended(processes);
     std::vector<Candidate> all;
     for (const auto& [number, process] : processes.processes()) {
         Target* target = processes.traced(number);
         if (!target) continue;
-        note_run(number, target->pid());
-        if (processes_[number].owed_ns == 0) continue;
+        if (!owed_.note(number, target->pid(), last_ == Clock::time_point{})) continue;
         for (const pid_t tid : target->thread_ids()) all.push_back({{number, tid}, target});
     }
     std::erase_if(threads_, [&](const auto& each) {
@@ -128,17 +130,6 @@ std::vector<ThreadLooks::Candidate> ThreadLooks::running(const ProcessTree& proc
         return at == all.end() || at->id != each.first;
     });
     return all;
-}
-
-// A process that is met for the first time was born since the last round, or before the first one.
-void ThreadLooks::note_run(std::uint64_t number, pid_t pid) {
-    const auto cpu_ns = read_cpu_ns(pid);
-    const auto [at, is_new] = processes_.try_emplace(number);
-    Process& process = at->second;
-    if (is_new && last_ == Clock::time_point{}) process.cpu_ns = cpu_ns;
-    process.owed_ns += cpu_ns - std::min(cpu_ns, process.cpu_ns);
-    process.cpu_ns = cpu_ns;
-    process.found = 0;
 }
 
 std::vector<ThreadLooks::Candidate> ThreadLooks::choose(std::vector<Candidate> from,
@@ -190,7 +181,7 @@ std::vector<ThreadLooks::Candidate> ThreadLooks::on_processor(
 
 void ThreadLooks::add_seen(Round& round, const Candidate& of, const ThreadLook& look,
                            const StackCopy& stack) {
-    ++processes_[of.id.first].found;
+    owed_.found(of.id.first);
     last_seen_ = of.id;
     round.seen.push_back({.process = of.id.first,
                           .pid = of.target->pid(),
@@ -259,7 +250,7 @@ std::optional<ThreadLook> ThreadLooks::visit(const Candidate& each, StackCopy& s
     return *look;
 }
 
-void ThreadLooks::copy_more_of(const Seen& seen) {
+void ThreadLooks::copy_more_of(const SeenThread& seen) {
     const auto thread = threads_.find({seen.process, seen.tid});
     if (thread == threads_.end()) return;
     thread->second.stack_bytes = std::min(2 * thread->second.stack_bytes, StackCopy::max_bytes);

@@ -43,7 +43,7 @@ struct LookedAt {
     Result<std::unique_ptr<Target>> target;
     std::optional<ProcessTree> tree;
     ThreadLooks looks{1, ThreadLooks::usual_share};
-    std::vector<ThreadLooks::Seen> seen;
+    std::vector<SeenThread> seen;
     std::uint64_t in_kernel_ns = 0, in_code_ns = 0;
 };
 
@@ -150,7 +150,7 @@ TEST_CASE("the thread that runs is found among many that sleep, for the time tha
 TEST_CASE("a thread is looked at where it runs, and not from another processor") {
     LookedAt run([] { return static_cast<int>(spin_for(~std::uint64_t{0})); });
     run.looks.look(*run.tree, {}, Clock::now());
-    std::vector<ThreadLooks::Seen> seen;
+    std::vector<SeenThread> seen;
     const auto look = [&](auto here) {
         return wait_until([&] {
             const auto processor = run.looks.processor_to_visit(*run.tree);

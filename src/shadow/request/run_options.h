@@ -59,12 +59,26 @@ constexpr std::string_view name(RecordInput when) {
     return record_input_names[static_cast<std::size_t>(when)];
 }
 
+// How running threads are looked at, which tells where the time goes (shadow/looks/looks.h).
+enum class LookMethod : std::uint8_t {
+    best,   // by the kernel's clock where we may use it, else by stops
+    stops,  // by stops of single threads
+    none,
+};
+
+inline constexpr std::array<std::string_view, 3> look_method_names = {"yes", "stops", "no"};
+constexpr std::string_view name(LookMethod method) {
+    return look_method_names[static_cast<std::size_t>(method)];
+}
+
 // Defaults of RunOptions::load, budget_percent and cpu_budget_percent.
 inline constexpr double default_load = 1;
 inline constexpr double default_budget_percent = 1;
 inline constexpr double default_cpu_budget_percent = 25;
 // Default of RunOptions::check_percent.
 inline constexpr double default_check_percent = 2;
+// Default of RunOptions::max_pause.
+inline constexpr std::chrono::nanoseconds default_max_pause{5'000'000};
 // How long the target may stand still for a live sample, and the average time between their starts.
 struct LiveTiming {
     std::chrono::nanoseconds longest_stop{0};
@@ -134,6 +148,8 @@ struct RunOptions {
     // A user who says how many samples there are to be accepts their cost, so no default applies.
     bool has_default_budgets() const { return !load && !live_timing; }
     RecordInput record_input = RecordInput::as_needed;
+    // What would stop the target for longer is not done, as far as that is known before.
+    std::chrono::nanoseconds max_pause = default_max_pause;
     std::optional<BurstOptions> bursts;                // if not set, samples count everything
     std::chrono::nanoseconds delay{0};                 // from the start to the first sample
     std::optional<std::chrono::nanoseconds> duration;  // how long to sample, after `delay`
@@ -142,7 +158,7 @@ struct RunOptions {
     // counts.
     std::optional<double> until_converged_percent;
     std::optional<std::uint64_t> seed;  // seeds every random choice; nothing: the clock does
-    bool looks = true;                  // at threads (shadow/looks/thread_looks.h)
+    LookMethod looks = LookMethod::best;
     bool translate_ahead = true;  // translate between live samples (emu/translation/translator.h)
     std::vector<std::string> probes;  // must be parsable, see probe/probe.h
     std::size_t value_callers = 1;    // also keep values by this many innermost callers

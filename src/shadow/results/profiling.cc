@@ -88,8 +88,9 @@ std::uint64_t seed_from_clock() {
 
 // The clock counts all threads, and waiting for convergence needs errors all the time.
 bool weighs_by_time(const RunOptions& options) {
-    return options.mode != SamplingMode::exact && options.looks && !options.bursts &&
-           options.threads == ThreadScope::all && !options.until_converged_percent;
+    return options.mode != SamplingMode::exact && options.looks != LookMethod::none &&
+           !options.bursts && options.threads == ThreadScope::all &&
+           !options.until_converged_percent;
 }
 
 // Those of a just-in-time compiler may have names elsewhere.

@@ -10,6 +10,8 @@
 
 #include "base/clock.h"
 #include "base/files/fd.h"
+#include "shadow/looks/clock_looks.h"
+#include "shadow/looks/thread_looks.h"
 
 namespace shadowprof {
 namespace {
@@ -25,7 +27,7 @@ constexpr milliseconds longest_sleep{250};
 constexpr milliseconds min_sleep{1};
 // How long before a look we wait on the processor of a thread.
 constexpr Sampler::Clock::duration look_ahead = std::chrono::microseconds(500);
-// The part of a budget that looks at threads may take (ThreadLooks), and the part that they take of
+// The part of a budget that looks at threads may take (Looks), and the part that they take of
 // a large one.
 constexpr double max_share_for_looks = 0.3, share_for_looks = 0.1;
 // A target whose system calls are watched may make the next one before the last status is handled.
@@ -37,6 +39,12 @@ SampleSchedule::Pace pace_of(const RunOptions& options, const SamplingCosts& cos
         .load = options.load.value_or(default_load), .cost_share = costs.share(), .period = {}};
     if (options.live_timing) pace.period = options.live_timing->period;
     return pace;
+}
+
+std::unique_ptr<Looks> make_looks(LookMethod method, std::uint64_t seed, double max_share) {
+    if (method == LookMethod::best)
+        if (auto looks = ClockLooks::open(seed, max_share)) return std::move(*looks);
+    return std::make_unique<ThreadLooks>(seed, max_share);
 }
 
 }  // namespace
@@ -56,13 +64,13 @@ Sampler::Sampler(const RunOptions& options, std::uint64_t seed, WaitHub& hub, Mo
       shadows_(options_, design_, costs_, results_, schedule_, policy_, recorder_, live_),
       sources_{&live_, &shadows_},
       choice_(options_, costs_, shadows_, live_) {
-    if (options_.looks) {
-        const double budget = costs_.share().value_or(ThreadLooks::usual_share / share_for_looks);
-        const double share = std::min(std::max(ThreadLooks::usual_share, share_for_looks * budget),
+    if (options_.looks != LookMethod::none) {
+        const double budget = costs_.share().value_or(Looks::usual_share / share_for_looks);
+        const double share = std::min(std::max(Looks::usual_share, share_for_looks * budget),
                                       max_share_for_looks * budget);
         using enum ProgramTime::Waits;
-        const bool notes_waits = options_.profiles.has<WaitList>();
-        time_.emplace(modules, ThreadLooks(seed, share), notes_waits ? noted : left_out);
+        time_.emplace(modules, make_looks(options_.looks, seed, share),
+                      options_.profiles.has<WaitList>() ? noted : left_out, seed);
     }
 }
 
@@ -111,7 +119,7 @@ Result<void> Sampler::run(Target& target, const ProgressListener& on_progress,
     runners_->stop_preparing();
     processes_->watch_syscalls(nullptr);
     end_ = Clock::now();
-    if (time_) time_->pause(*end_);
+    if (time_) time_->finish(*processes_, *end_);
     take_syscall_stops();
     if (give_up_) drop_if([](auto) { return true; });
     return result;
@@ -155,7 +163,7 @@ void Sampler::look(Clock::time_point now) {
     if (is_on)
         time_->update(*processes_, processor_to_look_at(), now);
     else
-        time_->pause(now);
+        time_->pause(*processes_, now);
     costs_.add_looks(time_->paused() - paused);
     plan_look(is_on, now);
 }

@@ -1,0 +1,116 @@
+// What looks by the kernel's clock leave out, and what they stand for.
+#include "shadow/looks/clock_looks.h"
+
+#include <doctest/doctest.h>
+
+#include "ptrace/proc/proc.h"
+#include "ptrace/test_support.h"
+
+namespace shadowprof::clock_looks_test {
+namespace {
+
+using Clock = ClockLooks::Clock;
+using namespace std::chrono_literals;
+
+// A child that is looked at; `looks` is null where the clock is not for us.
+struct LookedAt {
+    explicit LookedAt(const std::function<int()>& body)
+        : child(hub, body), target(Target::attach(hub, child.pid())) {
+        tree.emplace(hub, *need(target), Clock::now());
+        auto opened = ClockLooks::open(1, Looks::usual_share);
+        if (opened)
+            looks = std::move(*opened);
+        else
+            MESSAGE("not tested: ", opened.error().message);
+    }
+    bool until(const std::function<bool()>& condition) {
+        return wait_until(condition, [&] {
+            while (const auto event = hub.poll()) tree->handle(*event);
+            tree->update(Clock::now());
+            if (Clock::now() >= looks->next()) note(looks->look(*tree, {}, Clock::now()));
+        });
+    }
+    void note(const std::vector<SeenThread>& found) {
+        for (const SeenThread& each : found) {
+            ++seen;
+            time_ns += each.time_ns;
+        }
+    }
+
+    TestHub hub;
+    Child child;
+    Result<std::unique_ptr<Target>> target;
+    std::optional<ProcessTree> tree;
+    std::unique_ptr<ClockLooks> looks;
+    std::uint64_t seen = 0, time_ns = 0;
+};
+
+int spin() {
+    return static_cast<int>(spin_for(~std::uint64_t{0}));
+}
+
+}  // namespace
+
+TEST_CASE("looks by the clock stand for the time that a thread ran") {
+    LookedAt run(spin);
+    if (!run.looks) return;
+    REQUIRE(run.until([&] { return run.looks->next() != Clock::time_point{}; }));
+    const auto before = read_cpu_ns(run.child.pid());
+    run.time_ns = 0;
+    REQUIRE(run.until([&] { return run.seen >= 30; }));
+    const auto ran = read_cpu_ns(run.child.pid()) - before;
+    CHECK(run.time_ns <= ran + 60'000'000);
+    CHECK(run.time_ns * 2 >= ran);
+}
+
+TEST_CASE("what a thread does for us in a stop is not seen") {
+    LookedAt run(spin);
+    if (!run.looks) return;
+    REQUIRE(run.until([&] { return run.seen >= 1; }));
+    const auto before = run.seen;
+    {
+        auto stop = (*run.target)->stop();
+        REQUIRE(stop);
+        for (auto& thread : stop->threads()) {
+            auto session = (*run.target)->borrow(thread);
+            REQUIRE(session);
+            const auto begin = Clock::now();
+            while (Clock::now() - begin < 100ms) REQUIRE(session->call(SYS_getpid, {}));
+        }
+    }
+    run.note(run.looks->look(*run.tree, {}, Clock::now()));
+    // Those before the stop, and those since.
+    CHECK(run.seen - before <= 9);
+}
+
+TEST_CASE("a pause gives what was seen before it, and nothing counts until the next look") {
+    LookedAt run(spin);
+    if (!run.looks) return;
+    REQUIRE(run.until([&] { return run.seen >= 5; }));
+    std::this_thread::sleep_for(100ms);
+    run.note(run.looks->pause(*run.tree, Clock::now()));
+    CHECK(run.seen >= 6);
+    CHECK(run.looks->next() == Clock::time_point{});
+    std::this_thread::sleep_for(200ms);
+    CHECK(run.looks->pause(*run.tree, Clock::now()).empty());
+    CHECK(run.looks->look(*run.tree, {}, Clock::now()).empty());
+}
+
+TEST_CASE("the last ticks of a process that has ended are not lost") {
+    Shared<std::atomic<bool>> ends;
+    LookedAt run([&] {
+        while (!*ends) spin_for(100'000);
+        return 0;
+    });
+    if (!run.looks) return;
+    REQUIRE(run.until([&] { return run.seen >= 1; }));
+    const auto before = run.seen;
+    std::this_thread::sleep_for(100ms);
+    *ends = true;
+    REQUIRE(pump_to_end(run.hub, **run.target));
+    run.tree->update(Clock::now());
+    run.note(run.looks->look(*run.tree, {}, Clock::now()));
+    CHECK(run.seen > before);
+}
+
+}  // namespace shadowprof::clock_looks_test
