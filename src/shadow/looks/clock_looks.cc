@@ -44,7 +44,7 @@ std::vector<SeenThread> ClockLooks::look(const ProcessTree& processes, std::opti
 
 std::vector<SeenThread> ClockLooks::read(const ProcessTree& processes) {
     // The last ticks of processes that have ended since are still to be read.
-    auto of_ticks = traced(processes);
+    auto of_ticks = living(processes);
     for (auto& [pid, process] : std::exchange(processes_, of_ticks))
         of_ticks.try_emplace(pid, std::move(process));
     std::vector<SeenThread> all;
@@ -65,16 +65,16 @@ std::vector<SeenThread> ClockLooks::pause(const ProcessTree& processes, Clock::t
     return seen;
 }
 
-// Returns the processes that ticks may be of.
-ClockLooks::Processes ClockLooks::traced(const ProcessTree& processes) {
+// Returns the processes that ticks may be of. Those that were let go are among them.
+ClockLooks::Processes ClockLooks::living(const ProcessTree& processes) {
     owed_.forget_ended(processes);
-    Processes traced;
+    Processes living;
     for (const auto& [number, each] : processes.processes()) {
-        Target* target = processes.traced(number);
-        if (!target) continue;
+        Target* target = each.target;
+        if (target->end() || target->is_detached()) continue;
         owed_.note(number, target->pid(), processes_.empty());
         const auto last = processes_.find(target->pid());
-        Process& process = traced[target->pid()];
+        Process& process = living[target->pid()];
         process.number = number;
         process.exec_count = target->exec_count();
         process.has_changed =
@@ -82,7 +82,7 @@ ClockLooks::Processes ClockLooks::traced(const ProcessTree& processes) {
         for (const auto& stop : target->take_stop_times())
             process.stops.emplace_back(stop.began, stop.ended);
     }
-    return traced;
+    return living;
 }
 
 void ClockLooks::add_seen(std::vector<SeenThread>& all, const Processes& processes,

@@ -52,7 +52,7 @@ class ClockLooks final : public Looks {
         : random_(seed), period_(period), events_(std::move(events)) {}
 
     std::vector<SeenThread> read(const ProcessTree& processes);
-    Processes traced(const ProcessTree& processes);
+    Processes living(const ProcessTree& processes);
     void add_seen(std::vector<SeenThread>& all, const Processes& processes,
                   const ClockEvent& event);
     std::chrono::nanoseconds varied(std::chrono::nanoseconds time);

@@ -83,6 +83,18 @@ TEST_CASE("what a thread does for us in a stop is not seen") {
     CHECK(run.seen - before <= 9);
 }
 
+TEST_CASE("a process that was let go is seen") {
+    LookedAt run(spin);
+    if (!run.looks) return;
+    REQUIRE(run.until([&] { return run.seen >= 1; }));
+    REQUIRE((*run.target)->let_go());
+    const auto before = run.seen;
+    CHECK(run.until([&] { return run.seen >= before + 5; }));
+    REQUIRE((*run.target)->seize_again());
+    const auto again = run.seen;
+    CHECK(run.until([&] { return run.seen >= again + 5; }));
+}
+
 TEST_CASE("a pause gives what was seen before it, and nothing counts until the next look") {
     LookedAt run(spin);
     if (!run.looks) return;
