@@ -55,7 +55,7 @@ class Prefork(TestCase):
     def functions(self, profile):
         """Returns the functions of the server that any sample executed."""
         names = {profile.locations[stack["frames"][-1]]["function"]
-                 for stack in profile["stacks"]}
+                 for stack in profile["stacks"] if stack["instructions"]}
         return {name for name in names if name.startswith("prefork_")}
 
     def seen_with_children(self, *options):

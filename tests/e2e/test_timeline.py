@@ -201,6 +201,44 @@ class InPage(TimelineCase):
         self.assertEqual(self.functions(browser), whole)
         self.assert_calm(browser)
 
+    def test_the_whole_page_is_by_time_or_by_instructions(self):
+        self.stages()
+        done = self.shadowprof("report", "--html", self.page_path, self.profile_path)
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        browser = self.browser()
+        shown = """Object.fromEntries([...document.querySelectorAll('#main tbody tr')].map(
+            (row) => [row.querySelector('.name').textContent,
+                      row.cells[0].textContent.match(/[\\d.]+%/)[0]]))"""
+
+        def assert_shares(weight):
+            self.assertIn(f"by {weight}", browser.text())
+            listed = self.shadowprof("report", "--json", "--by=function", "--top=1000",
+                                     f"--weight={weight}", self.profile_path)
+            of_page = browser.evaluate(shown)
+            entries = json.loads(listed.stdout)["lists"][0]["entries"]
+            stages = {each["at"]["function"]: each["share"] for each in entries
+                      if (each["at"]["function"] or "").endswith("_stage")}
+            self.assertGreater(len(stages), 1)
+            for name, share in stages.items():
+                self.assertAlmostEqual(float(of_page[name][:-1]), 100 * share, delta=0.06)
+
+        self.open(browser, "#view=functions")
+        assert_shares("time")
+        browser.press("y")
+        browser.wait_for("document.querySelector('#unit').value === 'instructions'")
+        self.assertEqual(browser.evaluate("location.hash"), "#view=functions&by=instructions")
+        browser.wait_for("document.querySelector('#main').innerText.includes('by instructions')")
+        assert_shares("instructions")
+        # Links keep it.
+        browser.evaluate("document.querySelector('#views a[href$=flame]').click()")
+        browser.wait_for("document.querySelector('#main').innerText.includes('by call stack')")
+        self.assertIn("instructions by call stack", browser.text())
+        browser.evaluate("""(() => { const unit = document.querySelector('#unit');
+            unit.value = 'time'; unit.dispatchEvent(new Event('change')); })()""")
+        browser.wait_for("document.querySelector('#main').innerText.includes('time by call stack')")
+        self.assertEqual(browser.evaluate("location.hash"), "#view=flame")
+        self.assert_calm(browser)
+
     def test_the_whole_run_as_a_stretch_is_the_whole_run(self):
         self.stages()
         self.report()

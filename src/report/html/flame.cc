@@ -14,8 +14,8 @@ constexpr double min_frame_share = 1.0 / 8000;
 
 class FlameTree {
   public:
-    FlameTree(const PageData& page)
-        : weight_(page.weight), stack_frames_(page.profile.modules, page.annotator.symbols()) {
+    FlameTree(const PageData& page, StackWeight weight)
+        : weight_(weight), stack_frames_(page.profile.modules, page.annotator.symbols()) {
         nodes_.push_back({});
         for (const Stack& stack : page.profile.stacks) add(stack);
     }
@@ -105,7 +105,11 @@ class FlameTree {
 }  // namespace
 
 void write_flame(const PageData& page, JsonWriter& json) {
-    FlameTree(page).write(json);
+    FlameTree(page, page.weight).write(json);
+}
+
+void write_other_flame(const PageData& page, JsonWriter& json) {
+    FlameTree(page, page.other->weight).write(json);
 }
 
 }  // namespace shadowprof

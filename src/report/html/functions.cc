@@ -1,5 +1,8 @@
 // Writes the functions of the page, with their costs alone and including callees.
+#include <array>
 #include <set>
+#include <span>
+#include <string_view>
 
 #include "base/text/text_format.h"
 #include "report/html/page_data.h"
@@ -10,11 +13,19 @@
 namespace shadowprof {
 namespace {
 
+// The last ones are by the other weight, if there is one.
+constexpr std::array<std::string_view, 17> columns = {
+    "name",  "arguments",  "module",      "start",       "self",       "share",
+    "error", "total",      "entries",     "back_edges",  "file",       "line",
+    "code",  "other_self", "other_share", "other_error", "other_total"};
+constexpr std::size_t usual_columns = 13;
+
 struct FunctionFacts {
-    const HotFunction* hot = nullptr;
+    // By PageData::weight, and by PageData::other.
+    const HotFunction *hot = nullptr, *hot_by_other = nullptr;
+    std::uint64_t with_callees = 0, with_callees_by_other = 0;
     const Method* method = nullptr;
-    std::uint64_t with_callees = 0;  // by PageData::weight
-    bool has_code = false;           // whether its code is in the page
+    bool has_code = false;  // whether its code is in the page
 };
 
 class FunctionList {
@@ -22,6 +33,9 @@ class FunctionList {
     explicit FunctionList(const PageData& page)
         : page_(page), methods_(derive_methods(page.profile, page.annotator.symbols())) {
         for (const HotFunction& hot : page.annotator.functions().list) facts(hot.at).hot = &hot;
+        if (page.other)
+            for (const HotFunction& hot : page.other->functions.list)
+                facts(hot.at).hot_by_other = &hot;
         for (const Method& method : methods_) facts(method.entry).method = &method;
         for (const Stack& stack : page.profile.stacks) add(stack);
     }
@@ -32,11 +46,12 @@ class FunctionList {
         json.member("unit", page_.annotator.functions().unit == FunctionWeight::blocks
                                 ? "blocks entered"
                                 : name(page_.weight));
+        if (page_.other) json.member("other_unit", name(page_.other->weight));
         json.member("sampled", !page_.profile.sampling.exact.has_value());
         write_modules(json);
         json.key("functions");
-        begin_table(json, {"name", "arguments", "module", "start", "self", "share", "error",
-                           "total", "entries", "back_edges", "file", "line", "code"});
+        begin_table(json, page_.other ? std::span<const std::string_view>(columns)
+                                      : std::span(columns).first(usual_columns));
         // Writing must not add functions; looking up names only reads symbols.
         const auto& functions = page_.places.functions();
         for (std::size_t i = 0; i < functions.size(); ++i) write_row(functions[i], at(i), json);
@@ -56,8 +71,11 @@ class FunctionList {
         std::set<std::size_t> in_stack;
         for (const CodeLocation frame : stack.frames)
             if (const auto function = page_.places.function(frame);
-                in_stack.insert(function).second)
+                in_stack.insert(function).second) {
                 at(function).with_callees += amount(stack, page_.weight);
+                if (page_.other)
+                    at(function).with_callees_by_other += amount(stack, page_.other->weight);
+            }
     }
 
     void write_modules(JsonWriter& json) {
@@ -104,6 +122,13 @@ class FunctionList {
         json.value(printable(begin.file));
         json.value(begin.line);
         json.value(facts.has_code);
+        if (page_.other) {
+            const HotFunction* other = facts.hot_by_other;
+            json.value(other ? other->weight : 0);
+            json.value(other ? other->share : 0.0);
+            json.value(other ? other->error : std::nullopt);
+            json.value(facts.with_callees_by_other);
+        }
         json.end_array();
     }
 

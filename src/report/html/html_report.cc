@@ -50,13 +50,16 @@ class HtmlReport {
           places_(file.profile.modules, annotator_.symbols()),
           page_{file.profile, annotator_, places_, options.source ? &sources_ : nullptr,
                 options.weight},
-          sink_(sink) {}
+          sink_(sink) {
+        page_.other = other_weight();
+    }
 
     Result<void> write() {
         TRY(sink_.write(page_template().before_data));
         number_hot_functions();
         for (const Part& part : parts)
             if (part.has_any(page_.profile)) TRY(element(part.name, part.write));
+        if (page_.other) TRY(element("other_flame", write_other_flame));
         TRY(write_code_parts());
         TRY(element("places", write_places));
         TRY(element("functions", [&](const PageData& page, JsonWriter& json) {
@@ -68,6 +71,15 @@ class HtmlReport {
     }
 
   private:
+    // Nothing if the profile has one weight alone.
+    std::optional<PageData::OtherWeight> other_weight() {
+        using enum StackWeight;
+        const auto other = page_.weight == time ? instructions : time;
+        const auto has_any = [&](const Stack& stack) { return amount(stack, other) != 0; };
+        if (std::ranges::none_of(page_.profile.stacks, has_any)) return std::nullopt;
+        return PageData::OtherWeight{other,
+                                     hot_functions(page_.profile, annotator_.symbols(), other)};
+    }
     // The hottest functions get the smallest numbers.
     void number_hot_functions() {
         for (const HotFunction& hot : annotator_.functions().list) places_.function(hot.at);

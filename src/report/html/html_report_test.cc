@@ -85,6 +85,22 @@ TEST_CASE("All that a profile holds is in the page, in tables that are right") {
     CHECK(parts.at("overview")["processes"]["rows"].size() == 2);
 }
 
+TEST_CASE("Functions and stacks are by time and by instructions where both are known") {
+    CHECK(data_of(sample_file()).count("other_flame") == 0);
+    ProfileFile file = sample_file();
+    std::uint64_t time_ns = 0;
+    for (Stack& stack : file.profile.stacks) {
+        time_ns += stack.time_ns = 1000 + time_ns;
+        file.profile.times.push_back({stack.frames.back(), 1, stack.time_ns});
+    }
+    const auto parts = data_of(std::move(file));
+    check_tables(parts.at("functions"));
+    CHECK(parts.at("functions")["unit"] == "instructions");
+    CHECK(parts.at("functions")["other_unit"] == "time");
+    CHECK(parts.at("flame")["total"] == 16'000'000);
+    CHECK(parts.at("other_flame")["total"] == time_ns);
+}
+
 TEST_CASE("What a profile has nothing about is left out") {
     ProfileFile file = sample_file();
     file.profile.hazards.clear();

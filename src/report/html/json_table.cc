@@ -2,7 +2,7 @@
 
 namespace shadowprof {
 
-void begin_table(JsonWriter& json, std::initializer_list<std::string_view> columns) {
+void begin_table(JsonWriter& json, std::span<const std::string_view> columns) {
     json.begin_object();
     json.key("columns");
     json.begin_array();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 #include <string_view>
 
 #include "report/profile_file/json_writer.h"
@@ -10,7 +11,10 @@
 namespace shadowprof {
 
 // A table is an object with `columns`, the names, and `rows`, arrays.
-void begin_table(JsonWriter& json, std::initializer_list<std::string_view> columns);
+void begin_table(JsonWriter& json, std::span<const std::string_view> columns);
+inline void begin_table(JsonWriter& json, std::initializer_list<std::string_view> columns) {
+    begin_table(json, std::span(columns.begin(), columns.size()));
+}
 void end_table(JsonWriter& json);
 
 // How much of a list is in the page: the numbers of entries "shown" and in "total", and "covered",

@@ -15,11 +15,19 @@ struct PageData {
     LocationTable& places;
     SourceFiles* sources = nullptr;  // null: no source text
     StackWeight weight = StackWeight::instructions;
+    // What the page can weigh functions and stacks by instead, and the functions by that.
+    struct OtherWeight {
+        StackWeight weight = StackWeight::instructions;
+        HotFunctions functions;
+    };
+    std::optional<OtherWeight> other = std::nullopt;
 };
 
 // The parts. Each function writes one object.
 void write_overview(const PageData& page, JsonWriter& json);
 void write_flame(const PageData& page, JsonWriter& json);
+// By the other weight, which must be known.
+void write_other_flame(const PageData& page, JsonWriter& json);
 // Needs a timeline.
 void write_timeline(const PageData& page, JsonWriter& json);
 void write_paths(const PageData& page, JsonWriter& json);

@@ -33,16 +33,16 @@ Result<std::unique_ptr<ClockLooks>> ClockLooks::open(std::uint64_t seed, double 
 std::vector<SeenThread> ClockLooks::look(const ProcessTree& processes, std::optional<int>,
                                          Clock::time_point now) {
     if (since_ == Clock::time_point{}) {
-        since_ = now;
+        since_ = last_ = now;
         events_.run(true);
     }
-    auto seen = read(processes);
+    auto seen = read(processes, now);
     events_.change_period(varied(period_));
     next_ = now + varied(usual_reading);
     return seen;
 }
 
-std::vector<SeenThread> ClockLooks::read(const ProcessTree& processes) {
+std::vector<SeenThread> ClockLooks::read(const ProcessTree& processes, Clock::time_point now) {
     // The last ticks of processes that have ended since are still to be read.
     auto of_ticks = living(processes);
     for (auto& [pid, process] : std::exchange(processes_, of_ticks))
@@ -50,19 +50,27 @@ std::vector<SeenThread> ClockLooks::read(const ProcessTree& processes) {
     std::vector<SeenThread> all;
     stacks_used_ = 0;
     lost_ += events_.read([&](const ClockEvent& event) { add_seen(all, of_ticks, event); });
+    charge(all.size(), now - std::exchange(last_, now));
     for (SeenThread& each : all) each.time_ns = owed_.take(each.process, each.time_ns);
     std::erase_if(all, [](const SeenThread& each) { return each.time_ns == 0; });
     return all;
 }
 
-std::vector<SeenThread> ClockLooks::pause(const ProcessTree& processes, Clock::time_point) {
+std::vector<SeenThread> ClockLooks::pause(const ProcessTree& processes, Clock::time_point now) {
     if (since_ == Clock::time_point{}) return {};
     events_.run(false);
-    auto seen = read(processes);
+    auto seen = read(processes, now);
     owed_.forget_all();
     processes_.clear();
     next_ = since_ = {};
     return seen;
+}
+
+// Where several processors run the program, each tick delays one of its threads. So the whole is
+// delayed by those of one processor.
+void ClockLooks::charge(std::size_t ticks, std::chrono::nanoseconds time) {
+    const auto of_one_processor = static_cast<std::size_t>(time / period_ + 1);
+    paused_ += std::min(ticks, of_one_processor) * tick_price;
 }
 
 // Returns the processes that ticks may be of. Those that were let go are among them.
@@ -95,7 +103,6 @@ void ClockLooks::add_seen(std::vector<SeenThread>& all, const Processes& process
     });
     // Without its registers, a thread has no program any more.
     if (is_ours || process.has_changed || event.user_registers.empty()) return;
-    paused_ += tick_price;
     if (stacks_used_ >= max_stacks) {
         ++lost_;
         return;

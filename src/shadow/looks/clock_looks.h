@@ -51,7 +51,8 @@ class ClockLooks final : public Looks {
     ClockLooks(std::uint64_t seed, std::chrono::nanoseconds period, ClockEvents events)
         : random_(seed), period_(period), events_(std::move(events)) {}
 
-    std::vector<SeenThread> read(const ProcessTree& processes);
+    std::vector<SeenThread> read(const ProcessTree& processes, Clock::time_point now);
+    void charge(std::size_t ticks, std::chrono::nanoseconds time);
     Processes living(const ProcessTree& processes);
     void add_seen(std::vector<SeenThread>& all, const Processes& processes,
                   const ClockEvent& event);
@@ -61,10 +62,10 @@ class ClockLooks final : public Looks {
     std::chrono::nanoseconds period_;
     ClockEvents events_;
     OwedTime owed_;
-    Processes processes_;             // at the last look
-    std::deque<StackCopy> stacks_;    // their memory is reused from look to look
-    std::size_t stacks_used_ = 0;     // in the last look
-    Clock::time_point next_, since_;  // since_: ticks before count nothing
+    Processes processes_;                    // at the last look
+    std::deque<StackCopy> stacks_;           // their memory is reused from look to look
+    std::size_t stacks_used_ = 0;            // in the last look
+    Clock::time_point next_, last_, since_;  // since_: ticks before count nothing
     std::chrono::nanoseconds paused_{0};
     std::uint64_t lost_ = 0;
 };

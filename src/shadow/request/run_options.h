@@ -77,8 +77,6 @@ inline constexpr double default_budget_percent = 1;
 inline constexpr double default_cpu_budget_percent = 25;
 // Default of RunOptions::check_percent.
 inline constexpr double default_check_percent = 2;
-// Default of RunOptions::max_pause.
-inline constexpr std::chrono::nanoseconds default_max_pause{5'000'000};
 // How long the target may stand still for a live sample, and the average time between their starts.
 struct LiveTiming {
     std::chrono::nanoseconds longest_stop{0};
@@ -148,8 +146,6 @@ struct RunOptions {
     // A user who says how many samples there are to be accepts their cost, so no default applies.
     bool has_default_budgets() const { return !load && !live_timing; }
     RecordInput record_input = RecordInput::as_needed;
-    // What would stop the target for longer is not done, as far as that is known before.
-    std::chrono::nanoseconds max_pause = default_max_pause;
     std::optional<BurstOptions> bursts;                // if not set, samples count everything
     std::chrono::nanoseconds delay{0};                 // from the start to the first sample
     std::optional<std::chrono::nanoseconds> duration;  // how long to sample, after `delay`

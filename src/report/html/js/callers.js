@@ -9,7 +9,7 @@ const least_rest = 1e-9;
 function callersHash(name) {
     const known = profile.byFullName.get(name);
     const words = new URLSearchParams({view: 'callers', function: known ? known.id : name});
-    return withStretch(`#${words}`);
+    return withChoices(`#${words}`);
 }
 
 function callersLink(name, text, properties = {}) {

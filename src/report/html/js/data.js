@@ -24,6 +24,8 @@ const profile = {
     load() {
         const list = part('functions');
         this.unit = list.unit;
+        // What functions and stacks can be weighed by, the usual one first.
+        this.units = list.other_unit ? [list.unit, list.other_unit] : [list.unit];
         this.sampled = list.sampled;
         this.modules = rowsOf(list.modules);
         this.functions = rowsOf(list.functions);
@@ -44,6 +46,20 @@ const profile = {
             if (!this.byFullName.has(each.full)) this.byFullName.set(each.full, each);
         });
     },
+    // Weighs functions and stacks by one of the units from now on.
+    weighBy(unit) {
+        if (unit === this.unit) return;
+        this.unit = unit;
+        const swapped = ['self', 'share', 'error', 'total'];
+        for (const each of this.functions)
+            for (const name of swapped)
+                [each[name], each[`other_${name}`]] = [each[`other_${name}`], each[name]];
+    },
+    // Those with a share of their own, the hottest first.
+    hottest() {
+        return this.functions.filter((each) => each.share > 0).sort((a, b) => b.share - a.share);
+    },
+    flame() { return part(this.unit === this.units[0] ? 'flame' : 'other_flame'); },
     // An amount by the weight of functions and stacks; time is in nanoseconds.
     amount(size) {
         if (this.unit === 'time') return duration(size / 1e9);
@@ -81,7 +97,7 @@ function sourceName(place) { return place.file ? `${baseName(place.file)}:${plac
 function functionHash(each, address) {
     const words = new URLSearchParams({function: each.id});
     if (address) words.set('at', address);
-    return withStretch(`#${words}`);
+    return withChoices(`#${words}`);
 }
 
 // The function's name, as a link if its code is in the page.

@@ -39,6 +39,15 @@ function drawHead() {
     ].filter(Boolean).join(' \u00b7 ');
 }
 
+function chooseUnit(unit) {
+    profile.weighBy(unit);
+    location.hash = withChoices(location.hash);
+}
+
+function chooseNextUnit() {
+    chooseUnit(profile.units[(profile.units.indexOf(profile.unit) + 1) % profile.units.length]);
+}
+
 const keyHelp = [
     ['1 to 9, a, b, \u2026', 'the views, as the letters beside them say'],
     ['/', 'search functions; arrows and Enter choose one'],
@@ -58,22 +67,31 @@ const keyHelp = [
         '\u2190 \u2191 \u2192 \u2193, [, ], z',
         'timeline: go from sample to sample; choose a stretch from and to a sample, zoom'
     ],
+    ['y', 'by time or by instructions: functions, callers and the flame graph'],
     ['Esc', 'clear the search, close, zoom out'],
     ['?', 'this help'],
 ];
 
 profile.load();
 drawHead();
+const unitChoice = byId('unit');
+unitChoice.append(...profile.units.map((each) => node('option', {value: each}, `by ${each}`)));
+unitChoice.hidden = profile.units.length === 1;
+unitChoice.addEventListener('change', () => chooseUnit(unitChoice.value));
 new Search(byId('search'), byId('found'), (each) => {
     location.hash = each.code ?
         functionHash(each) :
-        withStretch(`#${new URLSearchParams({view: 'functions', filter: each.full})}`);
+        withChoices(`#${new URLSearchParams({view: 'functions', filter: each.full})}`);
 });
-keepStretchInLinks();
+keepChoicesInLinks();
 showPage(available(), keyHelp, {
     begin: (view, words) => {
+        const by = words.get('by');
+        profile.weighBy(profile.units.includes(by) ? by : profile.units[0]);
+        unitChoice.value = profile.unit;
         stretch = stretchIn(words);
         drawStretchBar(view);
     },
-    link: withStretch
+    link: withChoices,
+    keys: {y: chooseNextUnit}
 });

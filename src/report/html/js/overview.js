@@ -133,7 +133,7 @@ function findings() {
 }
 
 function hottestFunctions() {
-    const hot = profile.functions.filter((each) => each.share > 0).slice(0, 12);
+    const hot = profile.hottest().slice(0, 12);
     if (hot.length === 0) return '';
     return smallTable(
         `Hottest functions, by ${profile.unit}`,

@@ -4,7 +4,7 @@ const viewKeys = '123456789abcdeghilmqrtuv';
 
 let shownViews = [];
 let leave = null;  // called when another view is shown; null: nothing to do
-let hooks = {};
+let hooks = {keys: {}};
 
 function route() {
     const words = new URLSearchParams(location.hash.slice(1));
@@ -85,6 +85,7 @@ function onKey(event) {
             if (filter) filter.focus();
         },
         Escape: () => escape(event.target),
+        ...hooks.keys,
     };
     const own = new CustomEvent('view-key', {detail: event.key, cancelable: true});
     if (!typing && !byId('main').firstElementChild.dispatchEvent(own))
@@ -124,10 +125,10 @@ function hideTooltip() { byId('tooltip').hidden = true; }
 // Shows `views`, of which each has a key, a title and show(container, words of the address). show()
 // may return what is to be called when the view is left. `keyHelp` has pairs of keys and what they
 // do. `begin` is called before a view is shown. `link` says to which address the key of a view
-// leads.
-function showPage(views, keyHelp, {begin = () => {}, link = (hash) => hash} = {}) {
+// leads. `keys` has what further keys do.
+function showPage(views, keyHelp, {begin = () => {}, link = (hash) => hash, keys = {}} = {}) {
     shownViews = views;
-    hooks = {begin, link};
+    hooks = {begin, link, keys};
     drawViews();
     drawHelp(keyHelp);
     watchNames(byId('main'));

@@ -20,11 +20,12 @@ function stretchIn(words) {
     return isFinite(from) && isFinite(to) && from < to ? {from, to} : null;
 }
 
-// The same address within the stretch.
-function withStretch(hash) {
+// The same address within the stretch, by the unit that was chosen.
+function withChoices(hash) {
     const words = new URLSearchParams(hash.replace(/^#/, ''));
     for (const word of ['from', 'to'])
         stretch ? words.set(word, secondsText(stretch[word])) : words.delete(word);
+    profile.unit === profile.units[0] ? words.delete('by') : words.set('by', profile.unit);
     return `#${words}`;
 }
 
@@ -104,8 +105,10 @@ class StretchOfRun {
 
 let computed = null;
 function stretchOfRun() {
-    if (!computed || computed.from !== stretch.from || computed.to !== stretch.to)
-        computed = {...stretch, of: new StretchOfRun(stretch)};
+    const {unit} = profile;
+    if (!computed || computed.from !== stretch.from || computed.to !== stretch.to ||
+        computed.unit !== unit)
+        computed = {...stretch, unit, of: new StretchOfRun(stretch)};
     return computed.of;
 }
 
@@ -115,7 +118,7 @@ function shownTotal() {
     return stretch ? stretchOfRun().total :
                      profile.functions.reduce((sum, each) => sum + each.self, 0);
 }
-function shownFlame() { return stretch ? stretchOfRun().flame() : part('flame'); }
+function shownFlame() { return stretch ? stretchOfRun().flame() : profile.flame(); }
 
 // Says above a view which stretch is chosen.
 function drawStretchBar(view) {
@@ -133,22 +136,23 @@ function drawStretchBar(view) {
         text.push(`${percent(1 - ratio(listed, total))} are in stacks too small to be kept. `);
     bar.replaceChildren(...add(node('span'), text).childNodes);
     if (view.key !== 'timeline')
-        bar.append(node('a', {href: withStretch('#view=timeline')}, 'Timeline'));
+        bar.append(node('a', {href: withChoices('#view=timeline')}, 'Timeline'));
     bar.append(node('button', {type: 'button', onclick: leaveStretch}, 'Whole run'));
 }
 
 function leaveStretch() {
     stretch = null;
-    location.hash = withStretch(location.hash);
+    location.hash = withChoices(location.hash);
 }
 
-// Links lead to views of the same stretch.
-function keepStretchInLinks() {
+// Links lead to views of the same stretch, by the same unit.
+function keepChoicesInLinks() {
     document.addEventListener('click', (event) => {
         const link = event.target.closest('a[href^="#"]');
         const isPlain = !event.ctrlKey && !event.metaKey && !event.shiftKey && event.button === 0;
-        if (!stretch || !link || !isPlain) return;
+        const hasChoices = stretch || profile.unit !== profile.units[0];
+        if (!hasChoices || !link || !isPlain) return;
         event.preventDefault();
-        location.hash = withStretch(link.getAttribute('href'));
+        location.hash = withChoices(link.getAttribute('href'));
     });
 }

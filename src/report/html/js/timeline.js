@@ -442,7 +442,7 @@ class Timeline {
     // The address gets the stretch, and the view stays as it is.
     choose(chosen) {
         stretch = chosen;
-        history.pushState(null, '', withStretch(location.hash || '#view=timeline'));
+        history.pushState(null, '', withChoices(location.hash || '#view=timeline'));
         if (!chosen) this.range = this.whole;
         drawStretchBar({key: 'timeline'});
         this.draw();
