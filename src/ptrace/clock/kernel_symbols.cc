@@ -94,6 +94,21 @@ KernelSymbols::KernelSymbols(std::string_view text) {
     std::ranges::stable_sort(symbols_, {}, &Symbol::start);
 }
 
+// Where they are hidden, all are 0 (kernel.kptr_restrict).
+bool KernelSymbols::are_readable() {
+    const UniqueFd file(::open("/proc/kallsyms", O_RDONLY | O_CLOEXEC));
+    std::array<char, 4096> text;
+    const auto got = file ? ::read(file.get(), text.data(), text.size()) : 0;
+    std::string_view lines(text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    while (!lines.empty()) {
+        const auto end = std::min(lines.find('\n'), lines.size());
+        const auto line = parse_line(lines.substr(0, end));
+        if (line && line->address != 0) return true;
+        lines.remove_prefix(std::min(end + 1, lines.size()));
+    }
+    return false;
+}
+
 Result<KernelSymbols> KernelSymbols::read() {
     const UniqueFd file(::open("/proc/kallsyms", O_RDONLY | O_CLOEXEC));
     if (!file) return errno_error("open /proc/kallsyms");

@@ -21,6 +21,8 @@ struct KernelEntry {
 
 class KernelSymbols {
   public:
+    // Whether the kernel tells us its addresses. Takes some 20 us.
+    static bool are_readable();
     // Reads /proc/kallsyms, which takes some 0.1 s. Errors: permission, if the kernel tells no
     // addresses; system.
     static Result<KernelSymbols> read();

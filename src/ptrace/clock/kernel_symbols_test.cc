@@ -63,6 +63,10 @@ TEST_CASE("faults and interrupts are no system calls") {
     CHECK(symbols.entry({}).cause == Cause::unknown);
 }
 
+TEST_CASE("symbols that are said to be readable can be read") {
+    CHECK(KernelSymbols::are_readable() == KernelSymbols::read().has_value());
+}
+
 TEST_CASE("a kernel that hides its addresses has no symbols") {
     CHECK(
         KernelSymbols("0000000000000000 T do_syscall_64\n0000000000000000 T ksys_read\n").empty());

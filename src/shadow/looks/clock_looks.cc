@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ptrace/clock/kernel_symbols.h"
+
 namespace shadowprof {
 namespace {
 
@@ -23,6 +25,9 @@ Result<std::unique_ptr<ClockLooks>> ClockLooks::open(std::uint64_t seed, double 
     const auto period = std::min(std::chrono::nanoseconds(static_cast<std::int64_t>(
                                      static_cast<double>(usual_period.count()) * rarer)),
                                  longest_period);
+    // Without them, system calls would have no names, which stops know.
+    if (!KernelSymbols::are_readable())
+        return Error{ErrorCode::permission, 0, "/proc/kallsyms has no addresses of functions"};
     TRY_ASSIGN(auto events, ClockEvents::open(period));
     std::unique_ptr<ClockLooks> looks(new ClockLooks(seed, period, std::move(events)));
     for (std::size_t i = 0; i < looks->events_.processors(); ++i)

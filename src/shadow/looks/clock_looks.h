@@ -24,7 +24,7 @@ class ClockLooks final : public Looks {
     static constexpr std::chrono::nanoseconds usual_period{10'000'000};
 
     // `max_share`: of its time, that a thread may be interrupted; above 0. Errors: those of
-    // ClockEvents::open().
+    // ClockEvents::open(), and permission if the kernel does not tell its symbols.
     static Result<std::unique_ptr<ClockLooks>> open(std::uint64_t seed, double max_share);
 
     Clock::time_point next() const override { return next_; }

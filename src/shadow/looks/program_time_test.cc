@@ -237,29 +237,28 @@ TEST_CASE("looks that are found too often in the kernel have its share of the ti
         std::uint64_t kernel_ns, program_ns;
     };
     // Of 400 ns, 300 were found in the kernel.
-    for (const auto& [share, kernel_ns, program_ns] :
-         {Case{std::nullopt, 300, 100}, Case{0.5, 200, 200}, Case{0.9, 300, 100},
-          Case{0.0, 0, 400}}) {
-        CAPTURE(kernel_ns);
+    for (const Case& each : {Case{std::nullopt, 300, 100}, Case{0.5, 200, 200}, Case{0.9, 300, 100},
+                             Case{0.0, 0, 400}}) {
+        CAPTURE(each.kernel_ns);
         Shared<Facts> facts;
         TestHub hub;
         const Child child(hub, [&] { return spin_until_stopped(*facts); });
         auto target = Target::attach(hub, child.pid());
         ProcessTree tree(hub, *need(target), Clock::now());
         ModuleTable modules;
-        ProgramTime time(modules, std::make_unique<FixedLooks>(child.pid(), share));
+        ProgramTime time(modules, std::make_unique<FixedLooks>(child.pid(), each.share));
         time.update(tree, {}, Clock::now());
         time.finish(tree, Clock::now());
         Profile profile;
         time.fill(profile);
-        CHECK(profile.sampling.counters.at("looks_in_kernel_ns") == kernel_ns);
+        CHECK(profile.sampling.counters.at("looks_in_kernel_ns") == each.kernel_ns);
         CHECK(profile.sampling.counters.at("looks_found_in_kernel_ns") == 300);
         REQUIRE(profile.threads.size() == 1);
         CHECK(profile.threads[0].time_ns == 400);
         const auto list = modules.modules();
-        for (const PlaceTime& each : profile.times)
-            CHECK(each.time_ns ==
-                  (list[each.at.module].path == kernel_module ? kernel_ns : program_ns));
+        for (const PlaceTime& place : profile.times)
+            CHECK(place.time_ns ==
+                  (list[place.at.module].path == kernel_module ? each.kernel_ns : each.program_ns));
         CHECK(profile.times.size() == 2);
     }
 }
