@@ -14,7 +14,7 @@ constexpr std::chrono::nanoseconds longest_period{1'000'000'000};
 // was 12 to 25 us, on bare machines it is a fifth of that.
 constexpr std::chrono::nanoseconds tick_price{20'000};
 // How many stacks are kept from a look to the next one.
-constexpr std::size_t max_stacks = 1024;
+constexpr std::size_t max_kept_stacks = 1024;
 // The outermost calls in the kernel tell why a thread is there.
 constexpr std::size_t kernel_calls_kept = 4;
 
@@ -108,7 +108,7 @@ void ClockLooks::add_seen(std::vector<SeenThread>& all, const Processes& process
     });
     // Without its registers, a thread has no program any more.
     if (is_ours || process.has_changed || event.user_registers.empty()) return;
-    if (stacks_used_ >= max_stacks) {
+    if (stacks_used_ >= max_kept_stacks) {
         ++lost_;
         return;
     }
