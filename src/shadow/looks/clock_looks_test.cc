@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "base/clock.h"
 #include "ptrace/proc/proc.h"
 #include "ptrace/test_support.h"
 
@@ -29,6 +30,11 @@ struct LookedAt {
             tree->update(Clock::now());
             if (Clock::now() >= looks->next()) note(looks->look(*tree, {}, Clock::now()));
         });
+    }
+    // For several ticks, without a look.
+    void let_run() const {
+        const auto begin = read_cpu_ns(child.pid());
+        CHECK(wait_until([&] { return read_cpu_ns(child.pid()) - begin > 60'000'000; }));
     }
     void note(const std::vector<SeenThread>& found) {
         for (const SeenThread& each : found) {
@@ -68,19 +74,26 @@ TEST_CASE("what a thread does for us in a stop is not seen") {
     if (!run.looks) return;
     REQUIRE(run.until([&] { return run.seen >= 1; }));
     const auto before = run.seen;
+    const auto all_begin = read_cpu_ns(run.child.pid());
+    std::uint64_t in_stop = 0;
     {
         auto stop = (*run.target)->stop();
         REQUIRE(stop);
         for (auto& thread : stop->threads()) {
             auto session = (*run.target)->borrow(thread);
             REQUIRE(session);
-            const auto begin = Clock::now();
-            while (Clock::now() - begin < 100ms) REQUIRE(session->call(SYS_getpid, {}));
+            const auto begin = read_cpu_ns(run.child.pid());
+            while (in_stop < 60'000'000) {
+                REQUIRE(session->call(SYS_getpid, {}));
+                in_stop = read_cpu_ns(run.child.pid()) - begin;
+            }
         }
     }
     run.note(run.looks->look(*run.tree, {}, Clock::now()));
-    // Those before the stop, and those since.
-    CHECK(run.seen - before <= 9);
+    const auto outside = read_cpu_ns(run.child.pid()) - all_begin - in_stop;
+    // Those since the look before, those before the stop, and those behind it.
+    const auto shortest_ns = to_ns(ClockLooks::usual_period) * 3 / 4;
+    CHECK((run.seen - before) * shortest_ns <= outside + 2 * shortest_ns);
 }
 
 TEST_CASE("a process that was let go is seen") {
@@ -99,7 +112,7 @@ TEST_CASE("a pause gives what was seen before it, and nothing counts until the n
     LookedAt run(spin);
     if (!run.looks) return;
     REQUIRE(run.until([&] { return run.seen >= 5; }));
-    std::this_thread::sleep_for(100ms);
+    run.let_run();
     run.note(run.looks->pause(*run.tree, Clock::now()));
     CHECK(run.seen >= 6);
     CHECK(run.looks->next() == Clock::time_point{});
@@ -117,7 +130,7 @@ TEST_CASE("the last ticks of a process that has ended are not lost") {
     if (!run.looks) return;
     REQUIRE(run.until([&] { return run.seen >= 1; }));
     const auto before = run.seen;
-    std::this_thread::sleep_for(100ms);
+    run.let_run();
     *ends = true;
     REQUIRE(pump_to_end(run.hub, **run.target));
     run.tree->update(Clock::now());
