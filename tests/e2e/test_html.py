@@ -530,7 +530,7 @@ int main() {
         name = self.long_name(browser)
         self.open_function(browser, name)
         text, title = browser.evaluate("""(({textContent, title}) => [textContent, title])
-            (document.querySelector('select').selectedOptions[0])""")
+            (document.querySelector('main select').selectedOptions[0])""")
         self.assertRegex(text, r"% [\w:]+$")
         self.assertIn(name, title)
         self.open(browser, "#view=paths")
@@ -582,7 +582,7 @@ class Names(Page):
         for link in ("#view=callers", "#view=code"):
             self.open(browser, link)
             seen.update({title: text.strip().partition("% ")[2] for title, text in browser.evaluate(
-                "[...document.querySelectorAll('select option')].map((each) => [each.title, each.text])")})
+                "[...document.querySelectorAll('main select option')].map((each) => [each.title, each.text])")})
         self.assertEqual({full: seen.get(full) for full in self.BRIEF}, self.BRIEF)
 
 
