@@ -274,7 +274,7 @@ class InPage(TimelineCase):
             stretch = self.stretch_of(samples, name)
             self.open(browser, f"#view=callers{stretch}")
             self.assertEqual(browser.evaluate(heading), name)
-            self.assertNotIn(other, browser.text("select"))
+            self.assertNotIn(other, browser.text("main select"))
             self.assertNotIn("too small", browser.text())
             self.open(browser, f"#view=callers&function={other}{stretch}")
             self.assertIn(f"No call stack in this stretch has a function {other}", browser.text())
