@@ -114,13 +114,13 @@ void ClockLooks::add_seen(std::vector<SeenThread>& all, const Processes& process
     }
     if (stacks_used_ == stacks_.size()) stacks_.emplace_back();
     StackCopy& stack = stacks_[stacks_used_++];
-    stack.set({event.cpu_state()[Gpr::rsp]}, event.stack, ClockEvents::stack_bytes);
     SeenThread& seen = all.emplace_back();
     seen.process = process.number;
     seen.pid = event.pid;
     seen.tid = event.tid;
     seen.exec_count = process.exec_count;
-    seen.cpu = event.cpu_state();
+    const CpuState& cpu = seen.cpu.emplace(event.cpu_state());
+    stack.set({cpu[Gpr::rsp]}, event.stack, ClockEvents::stack_bytes);
     if (event.is_in_kernel()) seen.kernel_calls = event.outer_kernel_calls(kernel_calls_kept);
     seen.stack = &stack;
     seen.time_ns = static_cast<std::uint64_t>(event.period.count());

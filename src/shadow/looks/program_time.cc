@@ -64,7 +64,6 @@ void ProgramTime::finish(const ProcessTree& processes, Clock::time_point now) {
 }
 
 void ProgramTime::note_seen(Clock::time_point now) {
-    if (!pending_.empty()) note_pending();
     for (auto& each : std::exchange(seen_, {})) {
         auto frames = frames_of(each, now);
         pending_.push_back({std::move(each), std::move(frames)});
